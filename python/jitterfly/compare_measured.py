@@ -21,12 +21,7 @@ from .algorithms.algorithm import COLLECTIVES
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case
 from .faster_algorithm import algorithm_cautions
-from .fields import (
-    MOST_REALIZATIONS,
-    check_numbers,
-    reads_as_number,
-    shorten,
-)
+from .fields import MOST_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
@@ -387,7 +382,7 @@ def _remarks_on_cycles(case: Case) -> list[Note]:
     if case.cycles == 1:
         return []
     told = (f"simulated is the time from the first start to the end of all {case.cycles:,} cycles: "
-            "give measured times of so many, or `cycles` = 1")  # fmt: skip
+            f"give measured times of so many, or {parameter('cycles', 1)}")  # fmt: skip
     return [Note("cycles", told)]
 
 
@@ -406,16 +401,16 @@ def _remarks_on_table(
         add(
             "no_iterations",
             "the file does not say over how many iterations it has means, so that nothing is told "
-            "apart: give `iterations`, or print them (-f of OSU)",
+            f"apart: give {parameter('iterations')}, or print them (-f of OSU)",
         )
     means = [row for row in rows if row.what == "mean"]
     # In each row of the table iterations may be the first to meet the noise.
     enough = _ENOUGH * sum(row.measured.realizations for row in means)
     unmet = any(row.verdict == LOW and row.simulated.realizations < enough for row in means)
     if unmet and any(case.random_sources):
-        more = f"`realizations` = {enough} tell more"
+        more = f"{parameter('realizations', enough)} tell more"
         if enough > MOST_REALIZATIONS:
-            more = "compare fewer rows (`message_bytes`), and take more realizations"
+            more = f"compare fewer rows ({parameter('message_bytes')}), and take more realizations"
         add(
             "rare_noise",
             "too short: so many iterations may have met rare noise that no realization did; "
@@ -724,7 +719,8 @@ def _chosen_samples(
         raise _no_such(path, chosen, there)
     if len(samples) > 1:
         raise ValueError(
-            f"{path} has samples of {_in_words(there)}: choose with `ranks` and `message_bytes`"
+            f"{path} has samples of {_in_words(there)}: choose with {parameter('ranks')} and "
+            f"{parameter('message_bytes')}"
         )
     if samples[0].ranks != case.ranks:
         raise ValueError(f"ranks must be {samples[0].ranks}, as in {path}, got {case.ranks}")

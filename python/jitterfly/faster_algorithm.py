@@ -12,7 +12,7 @@ from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import checked_steps
 from .algorithms.candidates import known, table_of_kind
 from .case import Case
-from .fields import counted
+from .fields import counted, parameter
 from .hierarchy import Hierarchy
 from .network import Network
 from .program import message_count
@@ -93,5 +93,5 @@ def algorithm_cautions(cases: Iterable[Workload]) -> list[str]:
     return [
         f"a butterfly is a bad choice for {show_size(worst.message_bytes)} on {worst.ranks:,} "
         f"ranks{more}: without noise it takes {show_seconds(worst.butterfly, 4)}, {worst.name} "
-        f"{show_seconds(worst.noise_free, 4)}; for that give `algorithm` {worst.name}"
+        f"{show_seconds(worst.noise_free, 4)}; for that give {parameter('algorithm')} {worst.name}"
     ]

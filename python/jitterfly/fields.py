@@ -43,6 +43,52 @@ _LEAST_PART = 3  # letters of a word that begins or ends another
 _MOST_HINTS = 3
 
 
+Option = Callable[[str, bool], "str | None"]
+"""The option of a parameter by its name, and by whether the command that runs has to have it."""
+_OPTION: ContextVar[Option] = ContextVar("options of a command", default=lambda name, here: None)
+
+
+@contextmanager
+def naming_options(option: Option) -> Iterator[None]:
+    """Name parameters in texts by the options that `option` has for them, as long as it lasts."""
+    token = _OPTION.set(option)
+    try:
+        yield
+    finally:
+        _OPTION.reset(token)
+
+
+@contextmanager
+def naming_other_options() -> Iterator[list[str]]:
+    """Name parameters as options of another command where one runs; the list gets their names."""
+    named: list[str] = []
+    option = _OPTION.get()
+    with naming_options(lambda name, here: named.append(name) or option(name, False)):  # type: ignore[func-returns-value]
+        yield named
+
+
+def option_of(name: str) -> str | None:
+    """The option of a parameter where a command runs that has one, else None."""
+    return _OPTION.get()(name, True)
+
+
+def parameter(name: str, value: object = None, *, here: bool = True) -> str:
+    """The name of a parameter in a text, with its value: of a command, the option.
+
+    `here` is whether that is one of the command that runs, rather than of the one that the text
+    names.
+
+    Examples
+    --------
+    >>> parameter("clock_hz"), parameter("cycles", 20)
+    ('`clock_hz`', '`cycles` = 20')
+    """
+    option = _OPTION.get()(name, here)
+    if option is not None:
+        return option if value is None else f"{option} {value}"
+    return f"`{name}`" if value is None else f"`{name}` = {value}"
+
+
 class FieldError(ValueError):
     """A field does not take a value; the command line names the option in place of the field.
 

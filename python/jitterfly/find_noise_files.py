@@ -19,7 +19,15 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .fields import Component, Converted, as_integer, check_integer, shorten
+from .fields import (
+    Component,
+    Converted,
+    as_integer,
+    check_integer,
+    naming_other_options,
+    option_of,
+    shorten,
+)
 from .files import read_whole
 
 if TYPE_CHECKING:
@@ -167,13 +175,14 @@ def read(path: Path, sha256: str) -> Measured:
 
     _check_content(path, str(path), sha256)
     try:
-        measured = load(path)
+        with naming_other_options() as needed:
+            measured = load(path)
         warn_of_distrust(measured, path.name)
         return measured
     except FormatError as error:
         command = "jitterfly noise import"
         known = isinstance(error, OtherTool) or command in error.what
-        if error.line is not None or "`" not in error.what or known:
+        if error.line is not None or not needed or known:
             raise
         way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
         raise FormatError(error.file, None, f"{error.what}; {way}") from None
@@ -202,6 +211,8 @@ def choose(
     way = " or part = 'all'" if all_parts else ""
     way += " or part = 'each'" if each else ""
     if part is None:
+        option = option_of("noise") if each else None
+        way += "" if option is None else f" ({option} {file},part=each)"
         raise ValueError(
             f"file: {file} has {len(parts)} parts{listed}; choose one with part = 0 to "
             f"{len(parts) - 1}{way}"

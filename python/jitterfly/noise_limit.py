@@ -24,7 +24,7 @@ import numpy as np
 from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
 from .case import Case
 from .collect import STOPPED, Report, collect
-from .fields import as_float, counted, naming_fields, shorten
+from .fields import as_float, counted, naming_fields, parameter, shorten
 from .noise import Noise, PeriodicNoise
 from .noise.source import check_sources
 from .question import NoiseParameter, Parameter, Ranks, call_of, question, required
@@ -251,8 +251,8 @@ class NoiseLimitTable(Answer):
             return []
         told = (
             "one collective, until its last rank is done: a loop may allow more, since a rank that "
-            "is a little late can make up for it while it waits for messages; take more `cycles` "
-            "to see"
+            "is a little late can make up for it while it waits for messages; take more "
+            f"{parameter('cycles')} to see"
         )
         return [Note("one_cycle", told)]
 

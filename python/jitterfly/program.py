@@ -26,7 +26,7 @@ from .compiled_steps import (
     is_symmetric,
     symmetric_timeline,
 )
-from .fields import Component, own_components, shorten
+from .fields import Component, own_components, parameter, shorten
 from .imbalance import Arrival, scaled
 from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise
@@ -201,7 +201,7 @@ class Collective(Workload):
             return ""
         return (
             f"{self.algorithm.kind} combines nothing that takes CPU time, and there is no compute "
-            "phase; give `compute_time` or network.gamma"
+            f"phase; give {parameter('compute_time')} or network.gamma"
         )
 
     def rank_rounds(self) -> int:

@@ -27,7 +27,15 @@ from .case import (
 from .collect import STOPPED, Report, collect
 from .distributions import Constant, Distribution
 from .faster_algorithm import algorithm_cautions, faster_candidate
-from .fields import MOST_REALIZATIONS, Component, FieldError, counted, naming_fields, summary
+from .fields import (
+    MOST_REALIZATIONS,
+    Component,
+    FieldError,
+    counted,
+    naming_fields,
+    parameter,
+    summary,
+)
 from .hierarchy import Hierarchy
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .question import (
@@ -230,7 +238,7 @@ class SlowdownTable(Answer):
                 if all(begins_after(one, row.noise_free) for one in case.noise)]  # fmt: skip
         add("noise_too_late", NOISE_TOO_LATE, late)
         add("no_time", "a collective takes no time without noise, so that there is no slowdown; "
-            "give `compute_time`",
+            f"give {parameter('compute_time')}",
             [row.ranks for row in self.rows if not row.noise_free])  # fmt: skip
         add("no_event", NO_EVENT,
             [row.ranks for row in self.rows
@@ -251,7 +259,8 @@ class SlowdownTable(Answer):
         recorded = RecordedNoise.of_case(self.case).in_words()
         count = self.resampled.shape[1]
         if recorded and not count and any(map(can_resample, self.case.noise)):
-            recorded[-1] += "; `resamples` = 20 simulates others, made of its stretches"
+            way = parameter("resamples", 20)
+            recorded[-1] += f"; {way} simulates others, made of its stretches"
         if count:
             last, ratios = self.rows[-1], self.resampled[-1] / self.rows[-1].noise_free
             recorded.append(
@@ -551,9 +560,9 @@ def steady_notes(case: Case, simulated: float) -> list[Note]:
         return []
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
     count = counted(case.cycles, "cycle")
-    remedy = f"take `cycles` = {needed} or more"
+    remedy = f"take {parameter('cycles', needed)} or more"
     if needed > MOST_CYCLES:
-        which = "a longer `compute_time`" if case.compute_time else "the `compute_time`"
+        which = f"{'a longer' if case.compute_time else 'the'} {parameter('compute_time')}"
         remedy = f"give {which} between collectives, and more cycles"
     told = (
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import jitterfly
+from jitterfly.cli.parser import _parser, leaves
 
 ROOT = Path(jitterfly.__file__).parent
 # From the lowest on; what stands later may import what stands before it. The face, `jitterfly`
@@ -199,4 +200,18 @@ def test_only_the_command_line_names_its_options():
         for text in literals(file):
             if OPTION.search(text) and OTHERS.get(inside, "\0") not in text:
                 found.add((inside, text))
+    assert found == set()
+
+
+def test_errors_name_parameters_that_commands_make_options_of():
+    """In backticks alone, a name would be no option of the command that prints the error."""
+    options = {action.dest for _, one in leaves(_parser()) for action in one._actions}
+    found = set()
+    for name, file in MODULES.items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            texts = ast.walk(node) if isinstance(node, ast.Raise) else ()
+            for text in texts:
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    named = set(re.findall("`([a-z_]+)`", text.value)) & options
+                    found |= {(name, one) for one in named}
     assert found == set()

@@ -20,7 +20,7 @@ from ..answer import PICTURE, SECONDS, Answer, Column, Note, aligned, notes_of, 
 from ..case import check_effective
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..fields import FieldError, counted, first_few
+from ..fields import FieldError, counted, first_few, parameter
 from ..hierarchy import Hierarchy
 from ..question import call_of
 from ..slowdown import start_notes
@@ -48,13 +48,6 @@ from .tuning import write_tuning
 DECIDED, REALIZATIONS = "decided", "realizations"
 """Why it ended: everything is known; the budget in realizations, or in seconds; Ctrl-C."""
 
-_ENDS = {
-    DECIDED: "all cells are decided to within {within:.4g} %",
-    REALIZATIONS: "the budget of {realizations:,} realizations is spent before all is decided: "
-    "raise `realizations`, or let `within` count larger differences as equal",
-    OUT_OF_TIME: "the budget of {seconds:g} s is spent before all is decided: raise `seconds`",
-    STOPPED: "stopped: this is what was known by then",
-}
 _DETAILED_CELLS = 3  # cells up to which each has its ranking
 _NAMES_IN_A_LINE = 3  # candidates in a line
 _LEFT_OUT_FIRST = (
@@ -291,11 +284,24 @@ class Advice(Answer):
         rankings = ([*ranking_lines(self, cell, width), ""] for cell in self.cells)
         return list(chain.from_iterable(rankings))[:-1]
 
+    def _end_in_words(self) -> str:
+        question = self.question
+        if self.ended == DECIDED:
+            return f"all cells are decided to within {100 * question.within:.4g} %"
+        if self.ended == STOPPED:
+            return "stopped: this is what was known by then"
+        if self.ended == OUT_OF_TIME:
+            budget, way = f"{question.seconds:g} s", f"raise {parameter('seconds')}"
+        else:
+            budget = f"{question.realizations:,} realizations"
+            way = (f"raise {parameter('realizations')}, or let {parameter('within')} count larger "
+                   "differences as equal")  # fmt: skip
+        return f"the budget of {budget} is spent before all is decided: {way}"
+
     def notes(self) -> list[Note]:
         """Say what was decided, and how sure that is."""
         question = self.question
-        budget = {"realizations": question.realizations, "seconds": question.seconds}
-        ended = _ENDS[self.ended].format(**budget, within=100 * question.within)
+        ended = self._end_in_words()
         if not question.noise:
             exact = "without noise: exact" + (f"; {ended}" if self.ended != DECIDED else "")
             sure = notes_of("exact", [exact])
@@ -415,10 +421,10 @@ def _tolerance_in_all(advice: Advice) -> list[str]:
     share, time = shares[0]  # of the cell in which the collective counts least
     what = "" if len(quiet) == 1 else " in the cell where it is shortest"
     return [
-        f"`within` counts compute time, too: {within:.4g} % of {show_seconds(time)} is "
-        f"{show_seconds(question.within * time)}. The collective alone takes "
-        f"{show_seconds(share * time)}{what}: for {within:.4g} % of that set `within` to "
-        f"{within * share:.2g}%"
+        f"{parameter('within')} counts compute time, too: {within:.4g} % of {show_seconds(time)} "
+        f"is {show_seconds(question.within * time)}. The collective alone takes "
+        f"{show_seconds(share * time)}{what}: for {within:.4g} % of that set "
+        f"{parameter('within')} to {within * share:.2g}%"
     ]
 
 

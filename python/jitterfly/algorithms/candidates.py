@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..fields import check_choice, did_you_mean, shorten
+from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
@@ -448,7 +448,9 @@ def algorithm_named(
     wanted = collective or "allreduce"
     if having and wanted not in having:
         own = list(_REGISTERED[wanted])
-        which = "" if collective else f"; for it give `collective` {' or '.join(having)}"
+        which = (
+            "" if collective else f"; for it give {parameter('collective')} {' or '.join(having)}"
+        )
         raise ValueError(
             f"algorithm {name} is there for {' and for '.join(having)}, not for {wanted}, "
             f"which has {', '.join(own)}{did_you_mean(name, own)}{which}"
@@ -526,7 +528,7 @@ def _own_candidate(collective: str, name: str, value: Any) -> Candidate:
     if others and collective not in others and (others, collective) != (["allreduce"], "barrier"):
         raise ValueError(
             f"own.{name} must be an algorithm for {collective}, and the name of its kind, {kind}, "
-            f"says {others[0]}: give `collective`, take another algorithm, or rename a kind of "
-            "your own"
+            f"says {others[0]}: give {parameter('collective')}, take another algorithm, or rename "
+            "a kind of your own"
         )
     return Candidate(name, lambda ranks, network, size: value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .streams import StandardStreams
@@ -41,6 +41,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     options: GivenOptions | None = None
     try:
         # Here, so that Ctrl-C while they load is answered as any other.
+        from ..fields import naming_options
         from ..progress import progress_to
         from .output import GivenOptions, accept_everything, level, short_warnings, tell
         from .parser import parse
@@ -48,8 +49,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         accept_everything()
         short_warnings()
         chosen = parse(arguments)
-        options = GivenOptions.of(chosen)
-        with level(chosen), progress_to(lambda line: tell(f"jitterfly: {line}")):
+        options = GivenOptions(chosen)
+        with (
+            level(chosen),
+            progress_to(lambda line: tell(f"jitterfly: {line}")),
+            naming_options(options.option),
+        ):
             code = chosen.run(chosen) or 0
         sys.stdout.flush()  # here, where Ctrl-C is answered: it may wait for a reader
         return code
@@ -58,20 +63,16 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 130
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _fail(what, options or ())
+        return _fail(what)
     except MemoryError:
-        return _fail("not enough memory; fewer realizations or ranks need less", options or ())
+        return _fail("not enough memory; fewer realizations or ranks need less")
     except ValueError as error:
-        return _fail(str(error) if options is None else options.text_of(error), options or ())
+        return _fail(str(error) if options is None else options.text_of(error))
     except RuntimeError as error:
-        return _fail(str(error), options or (), 1 if getattr(error, "failed", None) else 2)
+        return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
 
 
-def _fail(message: str, options: Collection[str], code: int = 2) -> int:
-    """Print an error of the library as one of the command line, where parameters are options."""
-    from .output import in_options
-
-    # What says that command has parameters that are options of it, not of this one.
-    message = in_options(message, None if "`jitterfly noise import" in message else options)
+def _fail(message: str, code: int = 2) -> int:
+    """Print an error in one line."""
     print(f"jitterfly: error: {' '.join(message.split())}", file=sys.stderr)
     return code

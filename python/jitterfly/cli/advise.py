@@ -15,7 +15,6 @@ from .options import add_parameters, tell_understood, values_of
 from .output import (
     add_json,
     add_out,
-    answer_as_json,
     check_force,
     prepare_out,
     print_json,
@@ -126,7 +125,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         )
     tuning, refused = _write_tuning(answer, chosen)
     if chosen.json:
-        print_json("advise", **answer_as_json(answer, chosen), written=[*paths, *tuning])
+        print_json("advise", **answer.to_dict(), written=[*paths, *tuning])
     elif paths:
         print(f"\nwritten to {chosen.out}: {', '.join(path.name for path in paths)}")
     if tuning and not chosen.json:
@@ -268,7 +267,7 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
 def _write(answer: Any, chosen: argparse.Namespace) -> list[Path]:
     from ..plots import draw
 
-    content = answer_as_json(answer, chosen)
+    content = answer.to_dict()
     paths = write_answer(chosen.out, "advice", answer.to_csv(), content)
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
         paths.append(chosen.out / "advice.png")

@@ -13,7 +13,7 @@ from ..answer import show
 from ..fields import check_choice, shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
-from .output import add_json, in_options, print_json, show_phases
+from .output import add_json, print_json, show_phases
 
 if TYPE_CHECKING:
     from ..congestion import Topology
@@ -113,7 +113,7 @@ def _parameters(chosen: argparse.Namespace) -> None:
         return
     print(f"--network {found.line}")
     for note in found.notes:
-        print(f"note: {in_options(note)}", file=sys.stderr)
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:

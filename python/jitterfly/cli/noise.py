@@ -20,7 +20,7 @@ from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
 from .options import integer, value
-from .output import add_json, in_options, print_json, progress_stream
+from .output import add_json, print_json, progress_stream
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -180,7 +180,7 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
         *description_lines(measured, facts),
         *(f"note: {note}" for note in measured.notes),
     ]:
-        print(in_options(line))
+        print(line)
 
 
 def _write_noise_file(args: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:

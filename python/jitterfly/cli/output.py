@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import codecs
 import json
-import re
 import shutil
 import sys
 import time
@@ -40,7 +39,6 @@ _OPTIONS = {
     "figsize": "size",
 }
 _IN_CASE = " (in Case)"
-_PARTS_OF_A_FILE = re.compile(r"file: (?P<file>.+) has [0-9]+ parts.* or part = 'each'")
 
 
 def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
@@ -114,19 +112,10 @@ def print_json(command: str, **parts: Any) -> None:
     print(json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False))
 
 
-def answer_as_json(answer: Answer, chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return the JSON of an answer, whose notes name options rather than parameters."""
-    content, options = answer.to_dict(), chosen.option_names
-    return {**content, "notes": [in_options(note, options) for note in content["notes"]]}
-
-
 def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
-    """Print an answer in lines, unless JSON is asked for: before the files, of which one may fail.
-
-    What notes say of parameters, they say of options.
-    """
+    """Print an answer unless JSON is asked for: before the files, of which one may fail."""
     if not chosen.json:
-        print(in_options("\n".join(lines), chosen.option_names), flush=True)
+        print("\n".join(lines), flush=True)
 
 
 def give_answer(
@@ -142,7 +131,7 @@ def give_answer(
     with show_phases(begun) as phases:
         written = write_files(chosen, answer, writers, phases)
     if chosen.json:
-        print_json(chosen.command, **asked, **answer_as_json(answer, chosen), written=written)
+        print_json(chosen.command, **asked, **answer.to_dict(), written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
@@ -173,26 +162,29 @@ def level(chosen: argparse.Namespace) -> Iterator[None]:
         _QUIET = before
 
 
-class GivenOptions(frozenset[str]):
-    """The names of a command's options; `of_fields` has those with a value, by their fields.
+class GivenOptions:
+    """The options of a command: those that it has, and `of_fields` with a value by their fields.
 
     A path of the command line is none of these fields: a directory may have the name of an option.
     """
 
-    of_fields: Mapping[str, str] = {}
-
-    @classmethod
-    def of(cls, chosen: argparse.Namespace) -> GivenOptions:
-        """Make it from what the command line was read as."""
+    def __init__(self, chosen: argparse.Namespace) -> None:
         values = vars(chosen)
-        made = cls(values)
-        given = {name for name in values.get("option_names", ())
-                 if values.get(name) is not None and values[name] is not False}  # fmt: skip
+        self._names = frozenset(values.get("option_names", ()))
+        given = {
+            name
+            for name in self._names
+            if values.get(name) is not None and values[name] is not False
+        }
         paths = {str(path) for path in values.values() if isinstance(path, Path)}
         names = {name: name for name in given} | _OPTIONS
-        made.of_fields = {field: f"--{name.replace('_', '-')}" for field, name in names.items()
+        self.of_fields = {field: _option(name) for field, name in names.items()
                           if name in given and field not in paths}  # fmt: skip
-        return made
+
+    def option(self, name: str, here: bool) -> str | None:
+        """The option of a parameter; None where the command has `here` to have it and does not."""
+        name = _OPTIONS.get(name, name)
+        return _option(name) if name in self._names or not here else None
 
     def text_of(self, error: ValueError) -> str:
         """The text of an error, which begins with its option: what is wrong stands there."""
@@ -203,30 +195,8 @@ class GivenOptions(frozenset[str]):
         return f"{option}{named.rule.removesuffix(_IN_CASE)}"
 
 
-# How a script of Python is started with MPI, and how the command is.
-_MPI_SCRIPT = "-m mpi4py.futures SCRIPT.py"
-_MPI_RUN = "-m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi"
-
-
-def in_options(text: str, options: Collection[str] | None = None) -> str:
-    """A text of the library for the command line: parameters in backticks become options.
-
-    `clock_hz` becomes --clock-hz, and `cycles` = 20 becomes --cycles 20. `options` are the names of
-    those that the command has; others stay as they are (None: it has them all). Where the library
-    says how a script is started with MPI, the command says how it is itself.
-    """
-
-    def option(parameter: re.Match[str]) -> str:
-        name = _OPTIONS.get(parameter[1], parameter[1])
-        known = options is None or name in options
-        value = " " if parameter[0].endswith("= ") else ""
-        return f"--{name.replace('_', '-')}{value}" if known else parameter[0]
-
-    text = text.replace(_MPI_SCRIPT, _MPI_RUN)
-    text = re.sub(r"(?<!is called )`([a-z]+(?:_[a-z]+)*)`(?: = (?=[0-9]))?", option, text)
-    if options is not None and "noise" in options:
-        text = _PARTS_OF_A_FILE.sub(r"\g<0> (--noise \g<file>,part=each)", text)
-    return text
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def progress_stream() -> TextIO:

@@ -16,7 +16,6 @@ from .output import (
     add_json,
     add_out,
     add_picture,
-    answer_as_json,
     check_files,
     check_force,
     prepare_out,
@@ -83,7 +82,7 @@ def _run(chosen: argparse.Namespace) -> int:
     with show_phases(begun=started) as phases:
         answer = question.answer()
     print_report(answer.report(), chosen)
-    content = {**question.to_dict(), **answer_as_json(answer, chosen)}
+    content = {**question.to_dict(), **answer.to_dict()}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from ..fields import counted
+from ..fields import counted, parameter
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.critical_values import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
@@ -471,19 +471,20 @@ def _period_lines(facts: Facts) -> list[str]:
         f"{period['time_share']:.1%} of their time"
         for period in facts["periods"]
     ]
+    shortest = parameter("shortest", here=False)
     if any(
         period["per_period"] < _SPARSE and period["time_share"] >= _MUCH_TIME
         for period in facts["periods"]
     ):
         text.append(
             "  a source above has no detour in most of its periods: its own period may be a "
-            "multiple; `shortest` of noise import leaves out short detours, which may show it"
+            f"multiple; {shortest} of noise import leaves out short detours, which may show it"
         )
     other = 1.0 - sum(period["time_share"] for period in facts["periods"])
     if other >= _MUCH_TIME:
         text.append(
-            f"  in no period: {other:.1%} of their time; `shortest` of noise import leaves out "
-            "short detours, which shows the long ones alone"
+            f"  in no period: {other:.1%} of their time; {shortest} of noise import "
+            "leaves out short detours, which shows the long ones alone"
         )
     return text
 

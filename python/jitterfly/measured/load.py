@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..fields import first_few, shorten
+from ..fields import first_few, parameter, shorten
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from ..version import __version__
 from . import noisefile
@@ -107,7 +107,10 @@ def select_detours(
     parts, before, after = [], 0, 0
     for part in measured.parts:
         if not isinstance(part, Detours):
-            raise ValueError(f"`shortest` and `longest` are for detours, got {part.words}")
+            raise ValueError(
+                f"{parameter('shortest')} and {parameter('longest')} are for detours, got "
+                f"{part.words}"
+            )
         kept = (part.durations >= (low or 0)) & (high is None or part.durations <= high)
         before, after = before + len(kept), after + int(kept.sum())
         threshold = part.threshold if low is None else max(low, part.threshold or 0)

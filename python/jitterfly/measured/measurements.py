@@ -26,6 +26,7 @@ from ..fields import (
     check_integer,
     check_numbers,
     frozen_dataclass,
+    parameter,
     shorten,
 )
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -327,7 +328,8 @@ def parts_of_collective(
     if collective is None:
         if len(names) > 1:
             raise ValueError(
-                f"{file} has several collectives: {', '.join(names)}; choose one with `collective`"
+                f"{file} has several collectives: {', '.join(names)}; choose one with "
+                f"{parameter('collective')}"
             )
         return list(parts)
     found = [part for part in parts if part.operation == collective]
@@ -336,11 +338,12 @@ def parts_of_collective(
         kinds = ", ".join(dict.fromkeys(part.operation for part in found))
         raise ValueError(
             f"{file} has several tables of {full_name(collective)}: {kinds}; choose one with "
-            "`collective`"
+            f"{parameter('collective')}"
         )
     if not found:
         raise ValueError(
-            f"{file} has the collectives {', '.join(names)}; got `collective` {shorten(collective)}"
+            f"{file} has the collectives {', '.join(names)}; got {parameter('collective')} "
+            f"{shorten(collective)}"
         )
     return found
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, counted
+from ..fields import check_integer, counted, parameter
 from ..units import Time, parse_seconds, show_seconds
 from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu
 from .formats.collectives import LeftOut, good_rows
@@ -220,7 +220,7 @@ def _of_pingpong(
     if overhead is None:
         notes.append(
             "o is not determined, and with o = 0 noise of the CPU would hit nothing: give "
-            "`overhead`, a time; L is then less by twice that"
+            f"{parameter('overhead')}, a time; L is then less by twice that"
         )
     notes.append("g is not determined: with 0, messages follow each other as fast as o and G allow")
     if len(sizes) < 2:
@@ -249,7 +249,7 @@ def _misfit(
         last = f"{show_seconds(float(steps[0]))} a byte" if steps[0] > 0 else "nothing"
         notes.append(
             f"the last two sizes differ by {last}: protocols change with the size, so fewer sizes "
-            "may fit better (`least_bytes`, `most_bytes`)"
+            f"may fit better ({parameter('least_bytes')}, {parameter('most_bytes')})"
         )
     return notes
 

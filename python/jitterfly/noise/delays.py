@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from ..distributions.distribution import Probability
 from ..distributions.parametric import ConstantOrDrawn
-from ..fields import check_choice, frozen_dataclass
+from ..fields import check_choice, frozen_dataclass, parameter
 from ..units import OptionalSeconds, Seconds
 from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared, WindowNoise
 
@@ -92,7 +92,8 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
         if communication or (work.compute and self.during != "communication"):
             return ""
         if self.during == "compute":
-            return "during = 'compute', and there is no compute phase; give `compute_time`"
+            time = parameter("compute_time")
+            return f"during = 'compute', and there is no compute phase; give {time}"
         return "no messages are exchanged; take more ranks"
 
     def expected_hits(self, work: ExpectedWork) -> Hits | None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..distributions.distribution import DelayTable, thinned
 from ..distributions.parametric import Constant
-from ..fields import Component, check_choice, check_integer, check_numbers, shorten
+from ..fields import Component, check_choice, check_integer, check_numbers, parameter, shorten
 from ..syntax import read_noise
 from ..units import array_to_ticks, show_ticks, to_ticks
 
@@ -422,16 +422,14 @@ class IntervalNoise(WindowNoise):
     skips_periods: ClassVar[bool] = False
 
     def why_ineffective(self, work: MaxWork) -> str:
+        time = parameter("compute_time")
         if self.during == "compute":
-            return (
-                ""
-                if work.compute
-                else "during = 'compute', and there is no compute phase; give `compute_time`"
-            )
+            none = f"during = 'compute', and there is no compute phase; give {time}"
+            return "" if work.compute else none
         if work.communication or (work.compute and self.during == "all"):
             return ""
         if self.during == "all":
-            return f"the CPU does no work; give {work.remedy} or `compute_time`"
+            return f"the CPU does no work; give {work.remedy} or {time}"
         return f"the CPU does no work in the communication phase; give {work.remedy}"
 
     @abstractmethod

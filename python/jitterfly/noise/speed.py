@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ..distributions import Distribution
 from ..distributions.distribution import DelayTable, Drawn, Probability, check_number, thinned
 from ..distributions.parametric import Constant
-from ..fields import frozen_dataclass
+from ..fields import frozen_dataclass, parameter
 from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
 from .source import ExpectedWork, GroupNoise, Hits, MaxWork, Shared
 
@@ -105,8 +105,8 @@ class SpeedNoise(GroupNoise, kind="speed"):
         if work.compute or work.combining:
             return ""
         return (
-            "no rank computes or combines anything that takes CPU time; give `compute_time` or "
-            "network.gamma"
+            "no rank computes or combines anything that takes CPU time; give "
+            f"{parameter('compute_time')} or network.gamma"
         )
 
     def expected_hits(self, work: ExpectedWork) -> Hits | None:

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
-from ..fields import first_few, shorten
+from ..fields import first_few, parameter, shorten
 from ..results.figures import AxisScale
 from ..stats import Estimate
 from ..units import show_seconds
@@ -420,7 +420,7 @@ def figure_options(size: Any = None, title: str | None = None) -> Iterator[None]
 
 def check_size(size: Any) -> tuple[float, float]:
     """Check width and height in inches."""
-    rule = "`figsize` must be width and height in inches, such as (7, 4), up to 100"
+    rule = f"{parameter('figsize')} must be width and height in inches, such as (7, 4), up to 100"
     try:
         width, height = map(float, size)
     except (TypeError, ValueError):
@@ -537,9 +537,9 @@ def _check_room(figure: Figure, taken: float) -> None:
     least = _PANEL[0] * columns + 0.6, _PANEL[1] * rows + 0.4 + taken
     if width < least[0] or height < least[1]:
         raise ValueError(
-            f"`figsize` must be at least {least[0]:.1f} x {least[1]:.1f} inches for {rows} x "
-            f"{columns} panels, title and legend, got {width:g} x {height:g}; a single "
-            "`observable` takes less"
+            f"{parameter('figsize')} must be at least {least[0]:.1f} x {least[1]:.1f} inches for "
+            f"{rows} x {columns} panels, title and legend, got {width:g} x {height:g}; a single "
+            f"{parameter('observable')} takes less"
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import stats
 from ..answer import Answer, Column, Note, Table, notes_of, show
-from ..fields import counted, shorten
+from ..fields import counted, parameter, shorten
 from ..observables import (
     Completion,
     LinearForm,
@@ -94,7 +94,8 @@ class _Side:
             )
         if family.pick == "set" or not all(isinstance(m.denominator, int) for m in family.members):
             raise ValueError(
-                f"`observable` must be a time or a slowdown, and {family.name!r} is not"
+                f"{parameter('observable')} must be a time or a slowdown, and {family.name!r} is "
+                "not"
             )
         return family
 

@@ -47,7 +47,7 @@ from ..explain import (
     means_of_sums,
     names_of,
 )
-from ..fields import MOST_REALIZATIONS, check_integer, is_real_number, shorten
+from ..fields import MOST_REALIZATIONS, check_integer, is_real_number, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -597,7 +597,7 @@ class ScheduleExplanation(DelayByCause):
             return []
         advice = (
             "what is explained is the order without noise; `simulate_schedule` and `jitterfly run` "
-            "take `order` arrival"
+            f"take {parameter('order')} arrival"
         )
         return self.order_check.warning(float(from_ticks(self.completion).mean()), advice)
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
+from ..fields import parameter
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -144,7 +145,7 @@ class OrderCheck(NamedTuple):
             parts.insert(0, f"; by that the run time of {self._the_first()} differs by "
                          f"{_signed(noisy)} on average{share}")  # fmt: skip
         most = f", of all {show_seconds(self.largest_difference)} at most"
-        return f"{told}{''.join(parts)}{most} (`order` arrival takes it)"
+        return f"{told}{''.join(parts)}{most} ({parameter('order')} arrival takes it)"
 
 
 def usual_checks(operations: int) -> int:

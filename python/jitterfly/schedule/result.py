@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .. import optional_packages, stats
 from ..answer import SECONDS, Answer, Column, Note, Table, csv_text, notes_of, show, write_if_path
-from ..fields import counted, digested, frozen_dataclass, seed_in_files
+from ..fields import counted, digested, frozen_dataclass, parameter, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -411,8 +411,8 @@ class ScheduleResult(Answer):
         if check is None:
             return []
         advice = (
-            "`order` arrival executes all of them so, as LogGOPSim does; a library that sends "
-            "before it takes, as in a ring, keeps the present one"
+            f"{parameter('order')} arrival executes all of them so, as LogGOPSim does; a library "
+            "that sends before it takes, as in a ring, keeps the present one"
         )
         return check.warning(float(self.samples.mean()), advice)
 
@@ -423,11 +423,10 @@ class ScheduleResult(Answer):
         if not self.noise and self.speed is None:
             return []
         told = "order of competing operations: that without noise"
-        if self.unchecked:
-            return [f"{told}; whether that matters was not checked (`order_checks`), which takes "
-                    f"{self.unchecked} of memory"]  # fmt: skip
-        if check is None:
-            return [f"{told}; whether that matters was not checked (`order_checks`)"]
+        if self.unchecked or check is None:
+            took = f", which takes {self.unchecked} of memory" if self.unchecked else ""
+            checks = parameter("order_checks")
+            return [f"{told}; whether that matters was not checked ({checks}){took}"]
         return [f"{told}; {check.in_words(len(self.ticks) if self.noise else 1)}"]
 
     def to_csv(self, path: str | Path | None = None) -> str:

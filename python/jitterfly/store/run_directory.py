@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fields import MOST_SEED, counted, is_real_number, shorten
+from ..fields import MOST_SEED, counted, is_real_number, parameter, shorten
 from ..files import (
     open_input,
     open_own,
@@ -419,8 +419,8 @@ def _holds_any(path: Path, codes: set[str]) -> bool:
 
 def _other_run_error(path: Path, what: str) -> ValueError:
     return ValueError(
-        f"{path} holds records of another run ({what}); choose another `out`, or `force` to "
-        "replace it"
+        f"{path} holds records of another run ({what}); choose another {parameter('out')}, or "
+        f"{parameter('force')} to replace it"
     )
 
 
@@ -454,14 +454,17 @@ PROGRESS, NUMBERS = "progress.json", "numbers.npz"
 def check_directory(path: Path, force: bool) -> None:
     """Raise ValueError if `path` is no directory for a run."""
     if path.exists() and not path.is_dir():
-        raise ValueError(f"`out` must be a directory, and {path} is a file")
+        raise ValueError(f"{parameter('out')} must be a directory, and {path} is a file")
     if force or not path.exists() or any((path / name).exists() for name in (META, LOCK)):
         return
     if has_records(path):
         return  # of a run whose store.json is gone: `resume_or_clear` compares them
     shards = set(shards_in(path))
     if any(entry not in shards for entry in path.iterdir()):
-        raise ValueError(f"{path} is not empty and holds no run; choose another `out`, or `force`")
+        raise ValueError(
+            f"{path} is not empty and holds no run; choose another {parameter('out')}, or "
+            f"{parameter('force')}"
+        )
 
 
 def resume_or_clear(
@@ -485,14 +488,16 @@ def resume_or_clear(
         if not (path / META).exists():
             check_orphans(path, study)
             return dict(meta)
-        old = read_meta(path, "; choose another `out`, or `force` to replace it")
+        old = read_meta(
+            path, f"; choose another {parameter('out')}, or {parameter('force')} to replace it"
+        )
         different = differences(old, meta)
         if different:
             fields = changed_fields(path, old, study)
             different += [fields] if fields else []
             raise ValueError(
                 f"{path} holds another run ({'; '.join(different)}); "
-                "choose another `out`, or `force` to replace it"
+                f"choose another {parameter('out')}, or {parameter('force')} to replace it"
             )
         return joined(old, meta)
     except ValueError:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..case import Case
-from ..fields import check_keys, did_you_mean, shorten
+from ..fields import check_keys, did_you_mean, parameter, shorten
 from ..files import read_text
 from ..find_noise_files import COPIES, STORED_STUDY, files_from
 from .axes import Axis
@@ -91,8 +91,8 @@ def _something_else(text: str) -> str:
 
     if text.startswith("# jitterfly noise"):
         return (
-            "this is a noise file, no study or case: `noise` takes it, and `jitterfly noise show` "
-            "says what is in it"
+            f"this is a noise file, no study or case: {parameter('noise')} takes it, and "
+            "`jitterfly noise show` says what is in it"
         )
     if re.match(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*num_ranks\b", text, re.DOTALL):
         return (
@@ -119,7 +119,9 @@ def read_study(text: str, full: bool, choose: Choices | None = None) -> dict[str
         raise ValueError("nothing is in it: a study has a name, a case and realizations")
     override = data.pop("full", None)
     if full and override is None:
-        raise ValueError("this study has no [full] table, so `full` would change nothing")
+        raise ValueError(
+            f"this study has no [full] table, so {parameter('full')} would change nothing"
+        )
     if override is not None:
         merged = merge(data, Table(override, "full").data, "full")
         data = merged if full else data

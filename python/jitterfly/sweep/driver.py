@@ -44,6 +44,7 @@ from ..fields import (
     check_integer,
     counted,
     is_real_number,
+    parameter,
     shorten,
     some_are,
     stacklevel_of_user,
@@ -114,13 +115,14 @@ class Shard:
             high = int(environment.get("SLURM_ARRAY_TASK_MAX", low + (count - 1) * step))
         except (KeyError, ValueError):
             raise ValueError(
-                "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give `shard` i/n"
+                "SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT must be integers: give "
+                f"{parameter('shard')} i/n"
             ) from None
         index, uneven = divmod(task - low, max(step, 1))
         if uneven or not 0 <= index < count or high != low + (count - 1) * step:
             raise ValueError(
                 f"the {count} tasks of this Slurm array, from {low} to {high}, are not evenly "
-                "numbered: give `shard` i/n"
+                f"numbered: give {parameter('shard')} i/n"
             )
         return cls(index + 1, count)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from .. import launchers
 from ..backends import BACKENDS, ask_devices, backend_named, check_backend, core
-from ..fields import MOST_THREADS, check_choice, check_integer, shorten
+from ..fields import MOST_THREADS, check_choice, check_integer, option_of, shorten
 from ..launchers import own_devices, show_device
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
@@ -257,7 +257,6 @@ def _leave_with_the_driver() -> None:
 
 
 MOST_WORKERS = 1024
-MPI_COMMAND = "mpiexec -n N python -m mpi4py.futures SCRIPT.py"
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
@@ -330,7 +329,7 @@ def check_workers(
             f"workers must be 'gpus', 'sockets', 'mpi' or a number, got {shorten(workers)}"
         )
     if workers == "mpi" and not _mpi_world():
-        raise ValueError(f"workers 'mpi' needs N >= 2 processes started as `{MPI_COMMAND}`")
+        raise ValueError(f"workers 'mpi' needs N >= 2 processes started as `{_mpi_command()}`")
     if workers == "gpus" and backend == "cpu":
         raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
     if workers == "sockets" and backend == "cuda":
@@ -447,8 +446,14 @@ def check_not_copies() -> None:
         )
     raise ValueError(
         f"the launcher started {number} processes, and each of them would run all of it: "
-        f"-m mpi4py.futures is missing, as in `{MPI_COMMAND}`"
+        f"-m mpi4py.futures is missing, as in `{_mpi_command()}`"
     )
+
+
+def _mpi_command() -> str:
+    workers = option_of("workers")
+    program = f"-m jitterfly run STUDY.toml {workers} mpi" if workers else "SCRIPT.py"
+    return f"mpiexec -n N python -m mpi4py.futures {program}"
 
 
 def _mpi_world() -> bool:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from jitterfly import optional_packages
 from jitterfly.answer import Report
-from jitterfly.fields import shorten
+from jitterfly.fields import parameter, shorten
 from jitterfly.optional_packages import special
 from jitterfly.stats.intervals import check_confidence
 from jitterfly.units import Time, parse_seconds, show_seconds
@@ -539,24 +539,21 @@ def _verdict_line(fitted: Fit) -> str:
     return f"{fitted.verdict}: {how}"
 
 
-_OTHER_RANK = {
-    "last": "the mean rank (`rank` = mean), not of the last one",
-    "mean": "the last rank (`rank` = last), not of the mean one",
-}
-
-
 def _explanations(fitted: Fit) -> list[str]:
     """Say what the intervals are, what the curve can not tell, what does not fit and what could."""
     lines = _about_no_fit(fitted) if fitted.verdict == NO_FIT else _about_intervals(fitted)
     if not lines:
+        other = f"the mean rank ({parameter('rank', 'mean')})"
+        if fitted.model.rank == "mean":
+            other = f"the last rank ({parameter('rank', 'last')})"
         return [
             "no L, D and p of this model give a curve of this shape: in the model a delay holds up "
             "all of L, as if L were CPU time",
             "a likely reason is that L is mostly time on the wire, during which delays pass: "
             "`jitterfly slowdown` with your network and a noise that you suppose has that",
-            "others are a second source of noise, which `model` = two-bernoulli looks for "
-            "(`fit_two_sources`), and that this is the latency of "
-            f"{_OTHER_RANK[fitted.model.rank]}",
+            f"others are a second source of noise, which {parameter('model', 'two-bernoulli')} "
+            f"looks for (`fit_two_sources`), and that this is the latency of {other}, not of the "
+            f"{fitted.model.rank} one",
             *fitted.curve.notes,
         ]
     larger = "p" if fitted.delay.fixed and fitted.model.free else "D"

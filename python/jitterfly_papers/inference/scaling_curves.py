@@ -24,6 +24,7 @@ from jitterfly.fields import (
     check_numbers,
     did_you_mean,
     frozen_dataclass,
+    parameter,
     shorten,
     text_of_csv_field,
 )
@@ -367,7 +368,7 @@ def _curve_of_table(file: str, part: CollectiveTable, message_bytes: int | None)
     sizes = np.unique(part.bytes).tolist()
     if message_bytes is None and len(sizes) > 1:
         raise FormatError(file, None, f"messages of {', '.join(map(str, sizes))} bytes: choose "
-                          "one with `message_bytes`")  # fmt: skip
+                          f"one with {parameter('message_bytes')}")  # fmt: skip
     rows = part.bytes == (sizes[0] if message_bytes is None else message_bytes)
     if not rows.any():
         known = ", ".join(map(str, sizes))

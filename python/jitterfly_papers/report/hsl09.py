@@ -21,7 +21,7 @@ from jitterfly.congestion import (
     Topology,
     bisection_bandwidth,
 )
-from jitterfly.fields import check_choice
+from jitterfly.fields import check_choice, parameter
 from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
@@ -250,7 +250,7 @@ def network_study(
         A file that can not be written.
     """
     for name in only or ():
-        check_choice(name, "`only`", FIGURES)
+        check_choice(name, parameter("only"), FIGURES)
     chosen = [
         setting
         for name in dict.fromkeys(only or FIGURES)

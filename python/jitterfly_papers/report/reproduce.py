@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from jitterfly.fields import check_choice
+from jitterfly.fields import check_choice, parameter
 from jitterfly.files import write_whole
 from jitterfly.plots import draw
 from jitterfly.progress import show_duration
@@ -52,7 +52,7 @@ def studies(*, quick: bool, only: Sequence[str] | None = None) -> list[Study]:
     """
     known = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
     for name in only or ():
-        check_choice(name, "`only`", (*known, *hsl09.NAMES))
+        check_choice(name, parameter("only"), (*known, *hsl09.NAMES))
     names = [name for name in dict.fromkeys(known if only is None else only) if name in known]
     chosen = [load_study(known[name], full=not quick) for name in names]
     if only is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...algorithms.algorithm import COLLECTIVES
 from ...algorithms.candidates import known
-from ...fields import check_choice
+from ...fields import check_choice, parameter
 from ...files import check_replaceable, write_together
 from ...version import __version__
 from ..question import Question
@@ -79,7 +79,8 @@ def tuning_format(path: str | Path, library: str | None = None) -> TuningFormat:
             if path.name.startswith(other) and other != form.LIBRARY:
                 raise ValueError(
                     f"a file whose name ends in {form.SUFFIX} is for {form.CALLED}, and "
-                    f"{path.name!r} begins with {title}'s name: give `library`, or another name"
+                    f"{path.name!r} begins with {title}'s name: give {parameter('library')}, or "
+                    "another name"
                 )
         return form
     for form in fitting:
@@ -87,8 +88,8 @@ def tuning_format(path: str | Path, library: str | None = None) -> TuningFormat:
             return form
     if library is None:
         raise ValueError(
-            f"`library` must be given for {path.name!r}, as its name does not begin with one of "
-            f"{', '.join(form.LIBRARY for form in fitting)}"
+            f"{parameter('library')} must be given for {path.name!r}, as its name does not begin "
+            f"with one of {', '.join(form.LIBRARY for form in fitting)}"
         )
     own = " or ".join(form.SUFFIX for form in FORMATS if library == form.LIBRARY)
     raise ValueError(
@@ -161,7 +162,9 @@ def _settings(form: TuningFormat, path: Path, **options: Any) -> Any:
     for name in given:
         if name not in form.OPTIONS:
             takers = " and ".join(other.NAME for other in FORMATS if name in other.OPTIONS)
-            raise ValueError(f"`{name}` is for {takers}, not for {form.NAME}: leave it out")
+            raise ValueError(
+                f"{parameter(name)} is for {takers}, not for {form.NAME}: leave it out"
+            )
     return form.settings(path.name, **given)
 
 
@@ -220,7 +223,7 @@ def tuning_choices(
     check_choice(library, "library", list(LIBRARIES))
     form = next(form for form in FORMATS if library == form.LIBRARY)
     if libmpi is not None and "libmpi" not in form.OPTIONS:
-        raise ValueError(f"`libmpi` is for MPICH, not for {form.CALLED}: leave it out")
+        raise ValueError(f"{parameter('libmpi')} is for MPICH, not for {form.CALLED}: leave it out")
     settings = None if libmpi is None else MPICH().settings("choices", libmpi=libmpi)
     called = _called(advice.question, form, settings)
     return TuningTable(advice, called, form.CALLED).choices

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...fields import parameter
 from ...files import read_whole
 from ..question import Question
 from .table import SizeRange, TuningFormat, TuningTable
@@ -90,9 +91,9 @@ class MPICH(TuningFormat):
     def settings(self, name: str, *, libmpi: str | Path | None = None) -> MpichLibrary:
         if libmpi is None:
             raise ValueError(
-                f"`libmpi` must be given for {name}: MPICH's shared library, such as libmpi.so.12 "
-                "(ldd PROGRAM tells its path). What is not decided is copied from the library's "
-                "own tree"
+                f"{parameter('libmpi')} must be given for {name}: MPICH's shared library, such as "
+                "libmpi.so.12 (ldd PROGRAM tells its path). What is not decided is copied from "
+                "the library's own tree"
             )
         path = Path(libmpi)
         data = read_whole(path)
@@ -104,8 +105,8 @@ class MPICH(TuningFormat):
             tree = None
         if not isinstance(tree, dict):
             raise ValueError(
-                "`libmpi` must be MPICH's shared library (4.0 or later) with its decision tree, "
-                f"such as libmpi.so.12, got {path}"
+                f"{parameter('libmpi')} must be MPICH's shared library (4.0 or later) with its "
+                f"decision tree, such as libmpi.so.12, got {path}"
             )
         known = re.findall(rb"\0algorithm=(MPIR_[A-Za-z0-9_]{1,100})(?=\0)", data)
         algorithms = frozenset(one.decode() for one in known)

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...fields import check_choice
+from ...fields import check_choice, parameter
 from .table import TuningFormat, TuningTable
 
 PROTOCOLS = ("ll", "ll128", "simple")
@@ -43,8 +43,8 @@ class NCCL(TuningFormat):
     def settings(self, name: str, *, protocol: str | None = None) -> str:
         if protocol is None:
             raise ValueError(
-                f"`protocol` must be given for {name}, as each line of it names one: of "
-                f"{', '.join(PROTOCOLS)} the one whose costs the network's are"
+                f"{parameter('protocol')} must be given for {name}, as each line of it names one: "
+                f"of {', '.join(PROTOCOLS)} the one whose costs the network's are"
             )
         check_choice(protocol, "protocol", list(PROTOCOLS))
         return protocol

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ...answer import SECONDS, show
+from ...fields import parameter
 from ...units import show_seconds, show_size
 from ..question import Question, setting_in_words
 from ..race import SAME_PROGRAM
@@ -239,11 +240,12 @@ class TuningTable:
             return ""
         others = [one.name for one in self.question.chosen() if one.name not in self._candidates]
         if not others:
-            return "More cells are decided with more `realizations`, or a larger `within`."
+            more, larger = parameter("realizations"), parameter("within")
+            return f"More cells are decided with more {more}, or a larger {larger}."
         return (
             f"{', '.join(others)}: {self._library} does not have them, and a comparison with them "
             "may end before its own algorithms are told apart. To compare these alone give "
-            f"jitterfly advise the `candidates` {','.join(self._candidates)}"
+            f"jitterfly advise the {parameter('candidates')} {','.join(self._candidates)}"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from functools import cache
 
-from ...fields import check_choice
+from ...fields import check_choice, parameter
 from ..measurements import Measured
 from . import (
     collectives,
@@ -65,8 +65,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
             if name == "csv" and csv_events.may_be_ftq(text.head):
                 raise text.error(
                     None,
-                    "has equidistant times with numbers beside them: give `format` ftq if these "
-                    "are counts, or csv if they are durations of detours",
+                    f"has equidistant times with numbers beside them: give {parameter('format')} "
+                    "ftq if these are counts, or csv if they are durations of detours",
                 )
             return name
     if ftrace.is_trace(text.head):
@@ -74,7 +74,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
         raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
     raise text.error(
         None,
-        f"its format is unknown; give `format`, one of {', '.join(known)}, to "
+        f"its format is unknown; give {parameter('format', here=False)}, one of "
+        f"{', '.join(known)}, to "
         f"`jitterfly noise import {shlex.quote(text.name)}`, which makes a noise file of it",
     )
 

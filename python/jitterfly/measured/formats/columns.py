@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...fields import shorten
+from ...fields import parameter, shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MAX_TICKS, Detours, Floats, Histogram, Ticks
 from .text import Options, TextFile, whole_lines
@@ -250,7 +250,10 @@ def clock_of(text: TextFile, options: Options, said: list[tuple[int, str]]) -> F
     """Ticks in a number of the file: from the options, else from a clock rate in a comment."""
     if options.unit is not None and options.unit != "cycles":
         if options.clock_hz is not None:
-            raise text.error(None, f"`clock_hz` is for cycles, but `unit` is {options.unit}")
+            raise text.error(
+                None,
+                f"{parameter('clock_hz')} is for cycles, but {parameter('unit')} is {options.unit}",
+            )
         if options.unit not in UNITS:
             rule = f"unit must be one of {', '.join(UNITS)}"
             raise text.error(None, f"{rule}, got {shorten(options.unit)}, or cycles")
@@ -281,7 +284,7 @@ def check_not_times(text: TextFile, values: npt.NDArray[Any]) -> None:
         raise text.error(
             None,
             "has numbers that always rise: they are times (or sorted), not counts or durations of "
-            "quanta; if FTQ wrote two files, give that of the counts, and `quantum`",
+            f"quanta; if FTQ wrote two files, give that of the counts, and {parameter('quantum')}",
         )
 
 

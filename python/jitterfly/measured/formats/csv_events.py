@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from ...fields import shorten
+from ...fields import parameter, shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MAX_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, began_late, clock_of, detours_of_steps, to_integers
@@ -80,13 +80,18 @@ def _read(text: TextFile, options: Options) -> Measured:
     )
     length = _length(text, options)
     if len(starts) == 0 and length is None:
-        raise text.error(None, "has no detours: if there were none, give `length`, the time "
-                         "observed")  # fmt: skip
+        raise text.error(
+            None,
+            f"has no detours: if there were none, give {parameter('length')}, the time observed",
+        )
     if base and len(starts):
         starts = starts - starts.min()
     if length is not None and len(starts) and (latest := int((starts + durations).max())) > length:
-        raise text.error(None, f"`length` is {show_seconds(length / TICKS_PER_SECOND)}, and a "
-                         f"detour ends at {show_seconds(latest / TICKS_PER_SECOND)}")  # fmt: skip
+        raise text.error(
+            None,
+            f"{parameter('length')} is {show_seconds(length / TICKS_PER_SECOND)}, and a detour "
+            f"ends at {show_seconds(latest / TICKS_PER_SECOND)}",
+        )
     starts, observed = _observed_time(starts, durations, length, notes)
     cells = np.array(cpus if "cpu" in layout.columns else [""] * len(starts), dtype=str)
     names, which = np.unique(cells, return_inverse=True)
@@ -105,9 +110,9 @@ def _read(text: TextFile, options: Options) -> Measured:
     if length is None:
         if all(int(part.durations.sum()) >= part.length for part in parts):
             raise text.error(None, "does not state the time observed, and has no time without "
-                             "noise: give `length`, such as 10s")  # fmt: skip
+                             f"noise: give {parameter('length')}, such as 10s")  # fmt: skip
         notes.append("the file does not state the time observed, which is assumed to end with the "
-                     "last detour; `length` sets it")  # fmt: skip
+                     f"last detour; {parameter('length')} sets it")  # fmt: skip
     return Measured(tuple(parts), "csv", {"tool": "table of detours"}, tuple(notes))
 
 
@@ -134,7 +139,7 @@ def _length(text: TextFile, options: Options) -> int | None:
         return None
     length = round(options.length * TICKS_PER_SECOND)
     if length > MAX_TICKS:
-        raise text.error(None, "`length` must be 2^62 ps (53 days) at most, got "
+        raise text.error(None, f"{parameter('length')} must be 2^62 ps (53 days) at most, got "
                          f"{show_seconds(options.length)}")  # fmt: skip
     return length
 
@@ -144,11 +149,17 @@ def _observed(text: TextFile, options: Options, layout: _Layout, named: list[str
     if options.cpus is None:
         return named or [""]
     if options.length is None:
-        raise text.error(None, "`cpus` needs `length`, the time for which each was observed")
+        raise text.error(
+            None,
+            f"{parameter('cpus')} needs {parameter('length')}, the time for which each was "
+            "observed",
+        )
     observed = [str(number) for number in range(options.cpus)]
     if others := sorted(set(named) - set(observed)):
         what = f"rows of CPU {shorten(others[0])}" if "cpu" in layout.columns else "no column cpu"
-        raise text.error(None, f"has {what}, and `cpus` says CPUs 0 to {options.cpus - 1}")
+        raise text.error(
+            None, f"has {what}, and {parameter('cpus')} says CPUs 0 to {options.cpus - 1}"
+        )
     return observed
 
 
@@ -157,19 +168,23 @@ def _scale(text: TextFile, options: Options, layout: _Layout, name: str) -> Frac
         return Fraction(0)
     unit = layout.units.get(name)
     if unit is not None and options.unit not in (None, unit):
-        raise text.error(None, f"gives its {name} in {unit}, but `unit` is {options.unit}")
+        raise text.error(
+            None, f"gives its {name} in {unit}, but {parameter('unit')} is {options.unit}"
+        )
     if unit == "cycles" and options.clock_hz is None:
-        raise text.error(None, f"its {name} is in cycles; give `clock_hz`, their rate")
+        raise text.error(None, f"its {name} is in cycles; give {parameter('clock_hz')}, their rate")
     chosen = unit or options.unit
     if chosen is None and options.clock_hz is None:
         raise text.error(
             None,
-            f"does not state the unit of its {name}: give `unit` ({', '.join(UNITS)} or cycles), "
-            f"or name the column {name}_ns",
+            f"does not state the unit of its {name}: give {parameter('unit')} ({', '.join(UNITS)} "
+            f"or cycles), or name the column {name}_ns",
         )
     clock = None if unit not in (None, "cycles") else options.clock_hz
     if chosen == "cycles" and clock is None:
-        raise text.error(None, "`unit` cycles needs `clock_hz`, their rate")
+        raise text.error(
+            None, f"{parameter('unit')} cycles needs {parameter('clock_hz')}, their rate"
+        )
     scale = clock_of(text, Options(unit=chosen, clock_hz=clock), [])
     assert scale is not None
     return scale

@@ -24,7 +24,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ...fields import first_few
+from ...fields import first_few, parameter
 from ...units import TICKS_PER_SECOND, exact, show_seconds
 from ..measurements import QUANTUM_NOTE, Detours, Measured, Ticks
 from .columns import (
@@ -135,7 +135,8 @@ def _fwq_scale(
         raise text.error(
             None,
             "its numbers are cycles (FWQ), and the file does not state the rate of their clock: "
-            "give `clock_hz` such as 2.1e9, the rate of the time-stamp counter, or `unit` ns",
+            f"give {parameter('clock_hz')} such as 2.1e9, the rate of the time-stamp counter, or "
+            f"{parameter('unit')} ns",
         )
     return scale, None
 
@@ -173,7 +174,8 @@ def _read_ftq(text: TextFile, options: Options) -> Measured:
         if options.quantum is not None:
             raise text.error(
                 None,
-                "is FTQ with the time of each quantum: give `format` ftq in place of `quantum`",
+                f"is FTQ with the time of each quantum: give {parameter('format')} ftq in place "
+                f"of {parameter('quantum')}",
             )
         scales[0] = _time_scale(text, options)
     what = "a time and a count" if timed else "a number and a count" if netgauge else "a count"
@@ -269,8 +271,8 @@ def _time_scale(text: TextFile, options: Options) -> Fraction:
     if scale is None:
         raise text.error(
             None,
-            "does not state the unit of its times: give `clock_hz`, the rate of the time-stamp "
-            "counter, or `unit` ns",
+            f"does not state the unit of its times: give {parameter('clock_hz')}, the rate of the "
+            f"time-stamp counter, or {parameter('unit')} ns",
         )
     return scale
 
@@ -278,13 +280,17 @@ def _time_scale(text: TextFile, options: Options) -> Fraction:
 def _quantum(text: TextFile, options: Options) -> Fraction:
     for name in ("clock_hz", "unit"):
         if getattr(options, name) is not None:
-            raise text.error(None, f"has no times; leave out {name} and give `quantum`")
+            raise text.error(
+                None, f"has no times; leave out {name} and give {parameter('quantum')}"
+            )
     said = _CYCLE.search(text.head)
     if options.quantum is not None:
         return exact(options.quantum)
     if said is None:
         raise text.error(
-            None, "has counts only: give `quantum`, the time in which each was made, such as 1ms"
+            None,
+            f"has counts only: give {parameter('quantum')}, the time in which each was made, such "
+            "as 1ms",
         )
     return Fraction(int(said[1]), 10**6)
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...fields import counted
+from ...fields import counted, parameter
 from ...units import TICKS_PER_SECOND, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Detours, Histogram, Measured
 from .columns import LATENCY_NOTE
@@ -107,7 +107,7 @@ def _read_osnoise(text: TextFile, options: Options) -> Measured:
     if noise.samples or noise.sources:
         return Measured(noise.parts(options, notes), "osnoise_trace", source, tuple(notes))
     if options.given():
-        raise text.error(None, f"sums of periods do not take `{options.given()[0]}`")
+        raise text.error(None, f"sums of periods do not take {parameter(options.given()[0])}")
     if not periods:
         raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
     notes.append("sums over periods have a share and a longest noise, no distribution of durations")
@@ -146,7 +146,9 @@ class _Noise:
         use = options.events or ("samples" if self.samples else "sources")
         found = self.samples if use == "samples" else self.sources
         if not found:
-            raise self.text.error(None, f"has no events that last: `events` {use} finds none")
+            raise self.text.error(
+                None, f"has no events that last: {parameter('events')} {use} finds none"
+            )
         notes += _NOTES[use]
         if use == "samples" and options.threshold is None:
             notes.append(
@@ -249,7 +251,7 @@ def _read_timerlat(text: TextFile, options: Options) -> Measured:
         raise text.error(len(text.lines), "has no latency of a timer")
     if noise:
         what = counted(noise, "osnoise event")
-        notes.append(f"left out: {what}; `format` osnoise_trace reads them")
+        notes.append(f"left out: {what}; {parameter('format')} osnoise_trace reads them")
     parts = []
     for key in sorted(counts):
         found = sorted(counts[key].items())

@@ -17,6 +17,7 @@ import re
 
 import numpy as np
 
+from ...fields import parameter
 from ...units import TICKS_PER_SECOND
 from ..measurements import Histogram, Measured
 from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
@@ -34,7 +35,9 @@ def _read_cyclictest(text: TextFile, options: Options) -> Measured:
     """A histogram of latencies for each thread."""
     unit = options.unit or "us"
     if unit not in ("us", "µs", "ns"):
-        raise text.error(None, f"`unit` must be us or ns (cyclictest -N), got {unit!r}")
+        raise text.error(
+            None, f"{parameter('unit')} must be us or ns (cyclictest -N), got {unit!r}"
+        )
     bins: Bins | None = None
     begun = False
     footer: dict[str, list[str]] = {}
@@ -88,7 +91,7 @@ def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: st
     if unit in ("us", "µs"):
         notes.append(
             "latencies are whole microseconds, rounded down; if the tool ran with -N "
-            "(nanoseconds), give `unit` ns"
+            f"(nanoseconds), give {parameter('unit')} ns"
         )
     above = sum(overflow)
     if above:

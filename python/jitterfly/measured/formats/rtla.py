@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ...fields import first_few
+from ...fields import first_few, parameter
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Histogram, Measured
 from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
@@ -38,7 +38,7 @@ def _read_histogram(text: TextFile, options: Options) -> Measured:
     noise = table.tool == "osnoise"
     given = options.given()
     if given and not noise and given != ("width",):
-        raise text.error(None, f"a timerlat histogram does not take `{given[0]}`")
+        raise text.error(None, f"a timerlat histogram does not take {parameter(given[0])}")
     observed = _observed(text, table.seconds, options) if noise else None
     width = bins.width(_ticks(options.width))
     parts = tuple(
@@ -68,7 +68,9 @@ def _observed(text: TextFile, seconds: int, options: Options) -> int | None:
     period = exact(options.period or 1.0)
     runtime = exact(options.runtime) if options.runtime else min(period, exact(1.0))
     if runtime > period:
-        raise text.error(None, "`runtime` must be at most `period` (1 s unless given)")
+        raise text.error(
+            None, f"{parameter('runtime')} must be at most {parameter('period')} (1 s unless given)"
+        )
     ticks = round(seconds * TICKS_PER_SECOND * runtime / period)
     if not 0 < ticks < MAX_TICKS:
         raise text.error(None, f"cannot have run for {seconds} s")
@@ -84,12 +86,12 @@ def _noise_notes(options: Options) -> tuple[str, ...]:
     if options.runtime is None and options.period is None:
         notes.append(
             "rates assume that the tool looked for noise all the time; if it ran with a run time "
-            "below the period (-r, -p), give `runtime` and `period`"
+            f"below the period (-r, -p), give {parameter('runtime')} and {parameter('period')}"
         )
     if options.threshold is None:
         notes.append(
             "noise below the threshold was not recorded (5 µs by default, 1 µs in newer kernels; "
-            "-T sets it); `threshold` states it, and narrows the first bin"
+            f"-T sets it); {parameter('threshold')} states it, and narrows the first bin"
         )
     notes.append("CPUs without noise have no column; the duration is in whole seconds")
     return tuple(notes)
@@ -102,7 +104,7 @@ def _bin_notes(
     if options.width is None:
         notes.append(
             f"bins are assumed to be {show_seconds(width / TICKS_PER_SECOND)} wide, the most that "
-            "fits the rows (rows of zeros are left out); `width` sets it"
+            f"fits the rows (rows of zeros are left out); {parameter('width')} sets it"
         )
     above = [part for part in parts if part.overflow]
     if above:
