@@ -668,7 +668,9 @@ def test_a_cell_is_explained(folder, capsys):
 
 def test_a_forecast(folder, capsys):
     assert main(["run", "study.toml", "--dry-run"]) == 0
-    assert "2 cells" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "2 cells" in told
+    assert "rank-rounds (operations)\n" in told
 
 
 def test_the_order_of_arrival_is_not_for_a_gpu(folder):

@@ -39,6 +39,7 @@ def test_nothing_is_written(file, tmp_path, capsys, monkeypatch):
     told = dry(capsys, file, "--out", tmp_path / "out")
     assert "small: 4 cells\n" in told
     assert re.search(r"^realizations  800$", told, re.M)
+    assert re.search(r"^work +\S+ rank-rounds \(messages\)$", told, re.M)
     assert re.search(r"^time +(about|under) .* in one process", told, re.M)
     assert re.search(r"^disk +about .* in at most 8 files$", told, re.M)
     assert re.search(r"^memory +about .* [MG]iB$", told, re.M)
@@ -137,10 +138,39 @@ def test_samples_that_are_not_kept_are_summed_up(monkeypatch):
 
 def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
     monkeypatch.setattr("jitterfly.sweep.forecast._MOST_WORK", 1)
+    monkeypatch.setattr("jitterfly.sweep.forecast._MOST_ALONE", 1)
     found = forecast(sweep_cases.study(sweep_cases.PLAIN))
     assert found.seconds is None
     assert found.tried == 0
     assert found.work.high > 0
+
+
+def test_the_smallest_of_large_cells_is_tried_with_one_realization(monkeypatch):
+    """It takes 3 s, and the others as many times longer as they have more work."""
+    monkeypatch.setattr(sweep_forecast, "_MOST_WORK", 1)
+    run_seconds, tried = sweep_forecast._run_seconds, []
+
+    def slowly(store, cell, first, count, make):
+        tried.append((cell.work, count))
+        run_seconds(store, cell, first, count, make)
+        return 3.0, 0.0
+
+    monkeypatch.setattr(sweep_forecast, "_run_seconds", slowly)
+    study = sweep_cases.study(sweep_cases.PLAIN)
+    found = forecast(study)
+    least = min(cell.work for cell in study.cells())
+    assert tried == [(least, 1)]
+    expected = 3 * sum(cell.limit * cell.work for cell in study.cells()) / least
+    assert found.seconds.high == pytest.approx(expected, rel=0.01)
+    assert found.tried == 1
+
+
+def test_a_shard_without_cells(file, capsys):
+    told = dry(capsys, file, "--shard", "9/9")
+    assert told == "small, shard 9/9: no cells, there is nothing to run\nnothing was written\n"
+    for how in ({}, {"backend": "cuda", "device_model": "h200"}):
+        found = forecast(sweep_cases.study(sweep_cases.PLAIN), [], **how)
+        assert (found.seconds.high, found.rate, found.disk.high) == (0, 0, 0)
 
 
 def test_the_largest_cell_is_tried_however_slow_the_first_is(monkeypatch):

@@ -355,10 +355,14 @@ def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: b
         print_json("run", study=study.name, shard=part, forecast=costs, written=[])
         return
     what = study.name if shard is None else f"{study.name}, shard {shard}"
+    if not cells:
+        print(f"{what}: no cells, there is nothing to run\nnothing was written")
+        return
+    unit = "operations" if cells[0].of_schedules else "messages"
     lines = [
         f"{what}: {counted(costs.cells, 'cell')}",
         f"realizations  {_range(costs.realizations, lambda n: f'{n:,.0f}')}",
-        f"work          {_range(costs.work, lambda n: f'{n:.3g}')} rank-rounds",
+        f"work          {_range(costs.work, lambda n: f'{n:.3g}')} rank-rounds ({unit})",
         *_time_lines(costs),
         f"disk          about {_range(costs.disk, lambda n: show_bytes(round(n)))}, "
         f"records in at most {counted(costs.files, 'file')}",
@@ -401,7 +405,7 @@ def _time_lines(costs: Any) -> list[str]:
         if device is not None:
             why = f"a part of the work was not measured on an {device.card}, as below"
         return [f"time          not known: {why}"]
-    took = f"{_about(costs.seconds)} in one process, from nothing"
+    took = f"{_about(costs.seconds)} in one process, from the start"
     rate = f"{show_rate(costs.rate)} rank-rounds/s"
     if device is None:
         return [f"time          {took} ({costs.tried} of the cells tried, {rate})"]

@@ -27,7 +27,7 @@ from .batches import Batch, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate
 
 _TRIED = 7  # cells, from the one of least work to the one of most
-_LONG = 0.05  # seconds of one realization, of which no more are tried than `_SECONDS` have room for
+_ABREAST = 32  # realizations of a try, if there is time: many are computed side by side
 _SECONDS = 2.0  # after so many no further cell is tried, once the smallest and the largest were
 _WORK = 2e7  # rank-rounds of a try, at first
 _SHORT, _FASTER = 0.01, 16  # seconds of a try that tell too little; how many times as much is next
@@ -37,7 +37,8 @@ _CALL = 2e-3  # seconds that a call takes at most, whatever its realizations
 _BATCH_BYTES = 2**24  # of its samples
 _LOOKED = 64  # observables of a cell
 _GROWS = 2.0  # times the seconds of a look at one realization; below it more take as long
-_MOST_WORK = 5e8  # a cell with more of them in one realization is not tried
+_MOST_WORK = 5e8  # a cell with more of them in one realization is not tried,
+_MOST_ALONE = 1e10  # but that the smallest one is, if it has no more, where all have more
 _RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
 _SHARED = 256  # files of records, where cells share them
 _PICTURE = 48 * 2.0**20  # bytes of the modules that a table and a picture take
@@ -239,14 +240,14 @@ def forecast(
     ends = zip(first, total(lambda cell: cell.limit, _expected_looks), strict=True)
     realizations, rank_rounds, here, disk = (Range(low, high) for low, high in ends)
     records = cases + len(cells)
-    seconds = here if tries else None
+    seconds = here if tries or not cells else None
     rate, device = 0.0, None
     if tries and device_model is None:
         rate = tries[-1].work / (tries[-1].engine + tries[-1].host)
     if device_model is not None:
         device = _on_device(device_model, cells, here, bool(tries))
         seconds = device.hours and Range(3600 * device.hours.low, 3600 * device.hours.high)
-        rate = rank_rounds.high / seconds.high if seconds else 0.0
+        rate = rank_rounds.high / seconds.high if seconds and cells else 0.0
     return Forecast(
         len(cells),
         realizations,
@@ -307,7 +308,9 @@ def _tries(store: Store, cells: Sequence[Cell], make: _Make, *, engine: bool) ->
     by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
                if cell.work <= _MOST_WORK]  # fmt: skip
     if not by_work:
-        return []
+        least = [cell for cell in cells if engine and cell.work <= _MOST_ALONE]
+        least = sorted(least, key=lambda cell: cell.work)[:1]
+        return [_run_trial(store, cell, make, engine) for cell in least]
     _run_trial(store, by_work[0], make, engine)  # the very first one loads modules
     # The ends come first: what lies between them is told by them where the time ends.
     parts = [0, _TRIED - 1, *sorted(range(1, _TRIED - 1), key=lambda i: abs(2 * i - _TRIED + 1))]
@@ -327,11 +330,11 @@ def _run_trial(store: Store, cell: Cell, make: _Make, engine: bool) -> _Trial:
     limit = min(cell.limit, _BATCH_BYTES // (8 * columns))
     many = max(int(min(_WORK / cell.work if engine else _SAMPLES / columns, limit)), 1)
     alone, kept = _run_seconds(store, cell, 0, 1, make)
-    if engine and alone > _LONG:  # such as an order of arrival, which takes a hundred times as long
-        many = min(many, max(int(_SECONDS / alone), 1))
+    if engine:  # where one takes long, such as an order of arrival, no more than there is time for
+        many = min(max(many, _ABREAST), max(int(_SECONDS / alone), 1), limit)
     few_looked = _look_seconds(store, cell, 1)
-    stored = 1
-    while True:
+    stored, seconds, several_kept = 1, alone, kept
+    while not engine or alone <= _SECONDS:  # else that one has told enough
         # Of several, as the threads share them: of one, most threads would have nothing.
         seconds, several_kept = _run_seconds(store, cell, stored, many, make)
         stored += many
