@@ -280,7 +280,10 @@ def test_without_a_gpu_the_error_names_the_option(folder, capsys, monkeypatch):
     monkeypatch.setattr("jitterfly.backends.gpu_problem", lambda: "no usable GPU")
     monkeypatch.setattr("jitterfly.backends.gpu_present", lambda: False)
     words = ["run", "small.toml", "--dry-run", "--backend", "cuda"]
-    assert "for a GPU elsewhere: --device-model h100 or h200" in error_of(capsys, *words)
+    assert error_of(capsys, *words) == (
+        "--backend 'cuda' can not be used here: no usable GPU; for a GPU elsewhere: "
+        "--device-model h100 or h200"
+    )
     monkeypatch.setattr("jitterfly.backends.gpu_present", lambda: True)  # what mends that is said
     assert "--device-model" not in error_of(capsys, *words)
 
@@ -291,6 +294,7 @@ def test_without_a_gpu_the_error_names_the_option(folder, capsys, monkeypatch):
         ({"device_model": "v100", "backend": "cuda"}, "device_model must be one of 'h100', 'h200'"),
         ({"device_model": "h200"}, "device_model is for backend 'cuda', got 'auto'"),
         ({"device_model": "h200", "backend": "cuda", "threads": 2}, "threads must be None"),
+        ({"backend": "tpu"}, "backend must be one of 'auto', 'cpu', 'cuda', got 'tpu'"),
     ],
 )
 def test_wrong_arguments(options, message):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends import backend_named
+from ..backends import backend_named, check_backend
 from ..fields import check_choice
 from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
@@ -182,12 +182,16 @@ def forecast(
 
     Raises
     ------
+    BackendError
+        "cuda" can not be used here, and no `device_model` is given.
     ValueError
         A cell can not be run, such as for want of memory; a `device_model` that is not known, or
         without backend "cuda".
     """
     backend = backend_named(backend)
-    if device_model is not None:
+    if device_model is None:
+        check_backend(backend, threads)
+    else:
         check_choice(device_model, "device_model", list(DEVICE_MODELS))
         if backend != "cuda":
             raise ValueError(f"device_model is for backend 'cuda', got {backend!r}")
