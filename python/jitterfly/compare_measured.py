@@ -350,10 +350,10 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     for q in LEVELS:
         sides = (series.quantile(q, each), _quantile(case, simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
-    rows = tuple(_row(case, *pair) for pair in pairs)
+    rows = tuple(_compared_row(case, *pair) for pair in pairs)
     found = series.ascending
     independent = min(map(series.effective, LEVELS))
-    distance = _distance(found, simulated, confidence, independent)
+    distance = _ks_distance(found, simulated, confidence, independent)
     effective = min(independent, series.effective())
     remarks = (*_remarks_on_times(series, effective), *_remarks_on_cycles(case))
     return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
@@ -448,7 +448,7 @@ def _rows_of_table(
             measured = _reported(table, name, i, simulated, each, any(one.random_sources))
             # A machine that is quicker than the model does not keep its bound.
             measured = measured.bounded(least if measured.value >= least else 0.0)
-            rows.append(_row(one, name, measured, estimate))
+            rows.append(_compared_row(one, name, measured, estimate))
     return tuple(rows)
 
 
@@ -501,7 +501,8 @@ def _least(case: Case) -> float:
     return float(from_ticks(case.loops[-1].noise_free_observations()[-1]))
 
 
-def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
+def _compared_row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
+    """Return a row with the verdict: alike, or told apart as the intervals do not meet."""
     verdict = ALIKE if measured.realizations else UNKNOWN
     if simulated.low > measured.high:
         verdict = HIGH
@@ -511,9 +512,10 @@ def _row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> Agre
     return AgreementRow(case.ranks, case.message_bytes, what, measured, simulated, ratio, verdict)
 
 
-def _distance(
+def _ks_distance(
     measured: Floats, simulated: Floats, confidence: float, independent: float
 ) -> KsDistance:
+    """Return the KS distance with its p-value, as of `independent` measured times."""
     from scipy.stats import ks_2samp, kstwo  # which take longer to load than all of this package
 
     found = ks_2samp(measured, simulated)
@@ -537,8 +539,8 @@ class _Chosen(NamedTuple):
     iterations: int | None
 
 
-def ranks_in(path: Path) -> int | None:
-    """The most ranks that the tables of a benchmark in a file say they had; None without."""
+def largest_ranks_in(path: Path) -> int | None:
+    """Return the largest number of ranks in the tables of a benchmark's file; None without any."""
     if not path.is_file():  # a pipe can be read only once
         return None
     try:
@@ -708,6 +710,7 @@ def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> Collect
 def _chosen_samples(
     samples: list[PerRankSamples], case: Case, chosen: _Chosen, path: Path
 ) -> Floats:
+    """Return the time of the slowest rank in each iteration of the part that was chosen."""
     samples = parts_of_collective(samples, chosen.collective, str(path))
     there = [(part.ranks, part.bytes) for part in samples]
     samples = [

@@ -435,6 +435,7 @@ class DelayByCause(Answer):
         """Return the network and the speed: they say which ranks belong together."""
 
     def _delay_in_words(self) -> str:
+        """Say how long it takes without noise, and the mean delay."""
         mean = float(from_ticks(self.delay.mean()))
         told = f"a mean delay of {show_seconds(mean)}"
         if mean < 0:

@@ -52,6 +52,7 @@ def faster_candidate(case: Workload) -> FasterCandidate | None:
 
 @lru_cache(maxsize=1024)  # cells of a study, and table, notes and picture of an answer, ask
 def _faster_than_butterfly(ranks: int, network: Network, size: int) -> FasterCandidate | None:
+    """Return the fastest candidate without noise, where it is far faster than a butterfly."""
     butterfly = Case(ranks, network=network, message_bytes=size)
     short = replace(butterfly, message_bytes=network.smallest_message)
     own, shortest = (float(from_ticks(one.noise_free_ticks()[-1])) for one in (butterfly, short))

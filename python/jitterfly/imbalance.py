@@ -170,7 +170,7 @@ class GivenArrival(Arrival, kind="given"):
         object.__setattr__(self, "times", tuple(tuple(row) for row in times.tolist()))
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
-        return _fitting(np.array(self.times), ranks, cycles, "times")
+        return _ticks_of_ranks(np.array(self.times), ranks, cycles, "times")
 
 
 @frozen_dataclass()
@@ -204,7 +204,7 @@ class FileArrival(Arrival, kind="file"):
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
         name, digest = find_noise_files.find(self.file, self.sha256)  # it may have changed since
-        return _fitting(_read_table(name, digest), ranks, cycles, f"file: {self.file}")
+        return _ticks_of_ranks(_read_table(name, digest), ranks, cycles, f"file: {self.file}")
 
 
 class Speed(Component, ABC):
@@ -455,7 +455,8 @@ def _read_table(file: FileName, sha256: str) -> npt.NDArray[np.float64]:
     return _read_times(rows, f"file: {file}")
 
 
-def _fitting(times: npt.NDArray[np.float64], ranks: int, cycles: int, name: str) -> Ticks:
+def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, name: str) -> Ticks:
+    """Return times of ranks, one row or one for each cycle, in ticks; other shapes are an error."""
     rows, columns = times.shape
     if columns != ranks or rows not in (1, cycles):
         raise ValueError(

@@ -435,6 +435,7 @@ noise_limit = call_of(NoiseLimitQuestion, NoiseLimitQuestion.answer, "noise_limi
 
 
 def _looked_for(tables: Sequence[Any]) -> LookedFor:
+    """Return the one source that has `max` or `min` in place of a number, and its known field."""
     asked = [one for one in tables if has_unknown(one)]
     if len(asked) != 1:
         words = " or ".join(f"{field}={word}" for field, word in UNKNOWN.items())

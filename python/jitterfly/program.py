@@ -441,7 +441,7 @@ def _put_rank_times(case: Collective, steps: npt.NDArray[np.int32]) -> npt.NDArr
 def rows_of_steps(case: Collective, every_row: bool) -> npt.NDArray[np.int32]:
     """The row that each step goes to, or -1; shape (cycles, steps of one cycle)."""
     steps = case.compiled_steps.steps
-    taken = np.tile(np.array(_observed(case, steps, every_row)), (case.cycles, 1))
+    taken = np.tile(np.array(_observed_rows(case, steps, every_row)), (case.cycles, 1))
     if every_row:  # later collectives start where the cycle before ended: no row of their own
         taken[1:] &= np.array([step.label != START for step in steps])
     numbers = np.cumsum(taken.ravel(), dtype=np.int32).reshape(taken.shape) - 1
@@ -466,11 +466,12 @@ def _ranks_in_row(step: Step, ranks: int) -> int:
 
 def row_count(case: Collective, *, every_row: bool) -> int:
     """Count the rows that the engine observes in one program, without making their names."""
-    one = sum(_observed(case, case.compiled_steps.steps, every_row))
+    one = sum(_observed_rows(case, case.compiled_steps.steps, every_row))
     return one * case.cycles - (case.cycles - 1 if every_row else 0)
 
 
-def _observed(case: Collective, steps: Sequence[Step], every_row: bool) -> list[bool]:
+def _observed_rows(case: Collective, steps: Sequence[Step], every_row: bool) -> list[bool]:
+    """Return for each step whether its row of times is kept: all labelled ones, or completions."""
     if every_row:
         return [bool(step.label) for step in steps]
     numbers = [step.redundancy for step in steps if step.redundancy is not None]
@@ -581,6 +582,7 @@ def check_times(ticks: npt.NDArray[np.int64]) -> None:
 
 @lru_cache(maxsize=256)
 def _expected_work(case: Collective) -> ExpectedWork:
+    """Return what noise meets in a realization, from the costs of the messages of each step."""
     compiled, ranks, cycles = case.compiled_steps, case.ranks, case.cycles
     rounds: list[tuple[int, float, int | None]] = []
     messages = work = combining = 0
@@ -623,6 +625,7 @@ def _way(compiled: CompiledSteps, step: int) -> int | None:
 
 @lru_cache(maxsize=256)  # of a study's case, each batch asks
 def _without_noise(case: Collective) -> Collective:
+    """Return the same collective without noise, for its noise-free times."""
     if not case.noise:
         return case
     quiet = copy.copy(case)  # what is allowed with noise is allowed without: nothing to check again

@@ -113,6 +113,7 @@ class _ButterflyCycle:
         return best.kind == COPY, level, rank, best
 
     def _receive(self, rank: int, message: Message, now: int) -> None:
+        """Have a rank take a message at `now`: pass levels, and send what these need."""
         message.used = True
         costs = self.replay.costs
         before, level = self.level[rank], message.level
@@ -220,6 +221,7 @@ class DrawnNoise:
         cycle: int,
         number: int,
     ) -> int:
+        """Return the draw of a delay, in ticks; 0 outside of the source's window of time."""
         window = engine_window(source.begin, source.end)
         if not window["begin"] <= time < window["end"]:
             return 0
@@ -284,6 +286,7 @@ class Replay:
         return end
 
     def _cycle(self, cycle: int, now: list[int]) -> list[int]:
+        """Replay one cycle from the times `now`, and return when each rank is free again."""
         case, ranks = self.case, range(self.case.ranks)
         work = to_ticks(case.compute_time)
         start = now

@@ -77,6 +77,8 @@ _LARGE = 1024  # bytes: what they take on a network is no longer little
 
 
 def _faster(place: int) -> Callable[[Any, Any], object]:
+    """Return the function that gives a row's value of a faster algorithm: 0 name, 1 its time."""
+
     def value(answer: Any, row: Any) -> object:
         found = faster_candidate(dataclasses.replace(answer.case, ranks=row.ranks))
         return "" if found is None else (found.name, found.noise_free)[place]
@@ -431,6 +433,7 @@ def _check_resamples(resamples: int, noise: Sequence[Noise]) -> None:
 
 
 def _resampled(case: Case, number: int) -> Case:
+    """Return the case with resampled recordings, the `number`-th time."""
     noise = [
         dataclasses.replace(one, resample=number) if can_resample(one) else one  # type: ignore[type-var]
         for one in case.noise

@@ -223,6 +223,7 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
 
 
 def _read_call(kind: str, text: str, name: str) -> dict[str, Any]:
+    """Return the values of a text such as exponential(mean=20us), with its kind."""
     if "=" not in text:
         raise ValueError(
             f"{name} must name what it gives, such as exponential(mean=20us); got "
@@ -268,6 +269,7 @@ def read_network(value: Any, name: str = "network") -> Any:
 
 
 def _read_level(text: str, name: str) -> dict[str, Any]:
+    """Return the values of a level of a network: `name=size: network`."""
     head, colon, network = text.rpartition(":")
     called, equals, size = head.rpartition("=")
     own: dict[str, Any] = {"name": called.strip()} if equals else {}
@@ -394,6 +396,7 @@ def _read_word(text: str) -> Any:
 
 
 def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int:
+    """Return a whole number from `low` to `high`, also of text, with a unit if `units`."""
     if isinstance(value, str) and is_number(value, units):
         value = _parse_number(value, name, units)
     elif isinstance(value, str) and units:
@@ -415,6 +418,7 @@ def _is_whole_float(value: Any) -> bool:
 
 
 def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
+    """Return the whole numbers of text, a list or a single number; ranges are spelled out."""
     single = isinstance(value, (str, int, float, np.number)) or as_integer(value) is not None
     parts = [value] if single else value
     if not isinstance(parts, (list, tuple, range, np.ndarray)):
@@ -471,6 +475,7 @@ def _read_range(text: str, name: str, units: bool) -> list[int]:
 
 
 def _parse_number(text: str, name: str, units: bool) -> int:
+    """Return the whole number in a text such as 64, 2^12, 1e6 or, with `units`, 8KiB."""
     match = _NUMBER.fullmatch(text)
     unit = match[3] if match else ""
     known = {**BYTES, **_SHORT} if units else {}

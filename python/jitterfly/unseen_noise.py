@@ -124,6 +124,7 @@ def hidden(sources: Collection[SourceHits]) -> list[SourceHits]:
 
 
 def _hides(frequent: SourceHits, rare: SourceHits) -> bool:
+    """Return whether a frequent source can hide in samples that a rare one was not met."""
     if rare.hits is None:
         return False
     if frequent.hits is not None and not (

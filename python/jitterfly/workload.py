@@ -227,6 +227,7 @@ def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple
 
 
 def _placed(noise: Noise, place: int, network: Network, ranks: int) -> Noise:
+    """Return a source that says how many ranks share draws, in place of a level's name."""
     name: Any = getattr(noise, "shared", False)
     if not names_level(name):
         return noise

@@ -343,6 +343,7 @@ def _share_of_cells(part: int, count: int) -> str:
 
 
 def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
+    """Return what the JSON has of a cell."""
     return {
         "ranks": cell.ranks,
         "message_bytes": cell.message_bytes,
@@ -359,6 +360,7 @@ def _plain_cell(cell: AdviceCell) -> dict[str, Any]:
 
 
 def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
+    """Return what the JSON has of a candidate in a ranking."""
     return {
         "name": candidate.name,
         "state": candidate.state,

@@ -284,6 +284,10 @@ def _half_interval(x: Floats, error: float, seen: float) -> float:
 
 
 def _widening(x: Floats, error: float, seen: float) -> float:
+    """Return what rare events add to either end of the interval of the mean of x.
+
+    `seen` is the range of single realizations.
+    """
     if len(x) < 2 or not seen > 0:
         return math.inf
     events = max(float(stats.effective_events(x)), _NO_EVENT)

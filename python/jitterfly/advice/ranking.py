@@ -224,6 +224,7 @@ def _rare_noise(race: Race) -> str:
 
 
 def _outcome(others: set[str], first: str) -> str:
+    """Return what a cell's race decided, from the states of the first candidate and the others."""
     if not others:
         return ALONE
     if first == BEST:
@@ -270,6 +271,7 @@ def _largest_ratio(race: Race, left: list[CandidateRuns]) -> float:
 def _ranked(
     race: Race, candidate: CandidateRuns, left: list[CandidateRuns], confidence: float
 ) -> RankedCandidate:
+    """Return a candidate with its statistic, and its comparison with the first or a rival."""
     first, count, level = left[0], candidate.judged_by, 1 - 2 * race.error
     state = _state(race, candidate, left)
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
@@ -324,6 +326,7 @@ def _time_ratio(time: float, other: float) -> float:
 
 
 def _state(race: Race, candidate: CandidateRuns, left: list[CandidateRuns]) -> str:
+    """Return how a candidate stands against the others that are left."""
     if left == [candidate]:
         return BEST
     if not race.exact and not candidate.judged_by:

@@ -262,7 +262,8 @@ def _hierarchical(leaders: int | str) -> Maker:
     return make
 
 
-def _within(ranks: int, network: Network, size: int) -> Algorithm:
+def _with_copies(ranks: int, network: Network, size: int) -> Algorithm:
+    """Return a butterfly with redundant copies on all levels inside of it."""
     if ranks < 4:
         raise ValueError(
             "copy_levels needs at least 4 ranks: there is no level inside the butterfly"
@@ -320,7 +321,7 @@ _OTHER_ALLREDUCES = [
     # A rank that adopts a copy sends none itself: it may be earlier than without noise.
     Candidate(
         "butterfly_within_all",
-        _within,
+        _with_copies,
         usual_on_levels=False,
         against_noise=True,
         summary="butterfly; each message of a round goes to a second rank as well",

@@ -107,12 +107,14 @@ def message(
             f"partners must be Shift, Xor, BinomialTree, Range or Listed, got {shorten(partners)}"
         )
     draw, size, repeat = (
-        _whole(name, value) for name, value in (("draw", draw), ("size", size), ("repeat", repeat))
+        _read_count(name, value)
+        for name, value in (("draw", draw), ("size", size), ("repeat", repeat))
     )
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
 
 
-def _whole(name: str, value: int) -> int:
+def _read_count(name: str, value: int) -> int:
+    """Return an integer of at least 0; anything else is a ValueError."""
     number = as_integer(value)
     if number is None or number < 0:
         hint = " (// divides integers)" if isinstance(value, float) else ""

@@ -309,7 +309,7 @@ def add_compare_measured(commands: Any) -> None:
 
 def _chosen_rows(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
     """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
-    from ..compare_measured import ranks_in
+    from ..compare_measured import largest_ranks_in
     from ..measured.measurements import full_name
 
     collective = chosen.collective
@@ -318,7 +318,7 @@ def _chosen_rows(chosen: argparse.Namespace) -> tuple[str | None, int | None, in
     if chosen.file is not None:
         chosen.collective = chosen.ranks = chosen.bytes = None
     elif ranks is None:
-        found = ranks_in(chosen.measured)
+        found = largest_ranks_in(chosen.measured)
         chosen.ranks = None if found is None else str(found)
     if chosen.collective is not None:
         chosen.collective = full_name(chosen.collective)

@@ -76,7 +76,7 @@ def add_explain_options(parser: argparse.ArgumentParser) -> None:
 
 def check_case_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `explain` was given options of a schedule for a case."""
-    _refuse(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
+    _refuse_options(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
 
 
 def check_study_options(chosen: argparse.Namespace) -> None:
@@ -90,10 +90,15 @@ def check_study_options(chosen: argparse.Namespace) -> None:
             f"{chosen.study} is a pipe, and a schedule must be a file, as it is read twice; write "
             "what comes out of it to a file first"
         )
-    _refuse(chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study")
+    _refuse_options(
+        chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study"
+    )
 
 
-def _refuse(chosen: argparse.Namespace, left_out: dict[str, Any], what: str, given: str) -> None:
+def _refuse_options(
+    chosen: argparse.Namespace, left_out: dict[str, Any], what: str, given: str
+) -> None:
+    """Raise ValueError where one of the options `left_out` differs from its default."""
     for name, value in left_out.items():
         if getattr(chosen, name) != value:
             option = f"--{name.replace('_', '-')}"
@@ -129,7 +134,7 @@ def run_schedule(chosen: argparse.Namespace) -> int:
     from ..schedule import simulate_schedule
     from ..schedule.simulate import ScheduleQuestion
 
-    _refuse(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
+    _refuse_options(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
     _check_started_once()
     started = time.monotonic()
     if chosen.marks_csv is not None and chosen.marks is None:
@@ -181,7 +186,7 @@ def _executing(
 
 def explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
-    _refuse(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
+    _refuse_options(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
     _explain(chosen, chosen.file, {"network": USUAL_NETWORK})
 
 

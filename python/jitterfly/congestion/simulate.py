@@ -381,7 +381,7 @@ def route_messages(
     >>> route_messages(FatTree((2, 2), (1, 1)), [[[0, 2], [1, 3]], [[0, 1]]])
     [array([2, 2]), array([1])]
     """
-    hosts = _check_hosts(host_of_rank, network.hosts)
+    hosts = _read_hosts(host_of_rank, network.hosts)
     messages = check_levels(list(levels), len(hosts))
     seed, realization = check_draw(seed, realization)
     idle = np.setdiff1d(np.arange(network.hosts), hosts)
@@ -411,7 +411,8 @@ def compile_congestion(case: CongestionCase, only: int | None = None) -> core.Co
     return program_on(case.network, int(case.ranks or 0), case.z, pattern, levels, chain)
 
 
-def _check_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int64]:
+def _read_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int64]:
+    """Return the host of each rank: as given, once it is checked, else host i of rank i."""
     if value is None:
         return np.arange(count)
     rule = f"host_of_rank must be different integers from 0 to {count - 1}, one for each rank"
@@ -423,6 +424,7 @@ def _check_hosts(value: npt.ArrayLike | None, count: int) -> npt.NDArray[np.int6
 
 
 def _unpack(raw: dict[str, npt.NDArray[np.uint32]], own: list[int]) -> Realization:
+    """Return what the engine captured, level by level: `own` says how many are the pattern's."""
     pairs = np.stack([raw["senders"], raw["receivers"]], axis=1)
     w = raw["w"].astype(np.int64)
     ends = raw["offsets"]

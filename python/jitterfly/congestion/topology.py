@@ -130,10 +130,10 @@ class FatTree(Topology, kind="fat_tree"):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("m", _check_numbers(self.m, "m"))
+        put("m", _read_integers(self.m, "m"))
         height = len(self.m)
-        put("w", _check_numbers(self.w, "w", height))
-        put("p", (1,) * height if self.p is None else _check_numbers(self.p, "p", height))
+        put("w", _read_integers(self.w, "w", height))
+        put("p", (1,) * height if self.p is None else _read_integers(self.p, "p", height))
         check_choice(self.routing, "routing", ROUTINGS)
         put("salt", check_integer(self.salt, "salt", 0, MOST_SEED))
         if self.salt and self.routing != "hash":
@@ -223,7 +223,8 @@ class FatTree(Topology, kind="fat_tree"):
         return core.congestion_routes(program, senders, receivers, keys)
 
 
-def _check_numbers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
+def _read_integers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
+    """Return the integers of a list, of `length` where it is given; others are a ValueError."""
     rule = f"a list of {length or f'1 to {_MOST_HEIGHT}'} integers from 1 to 2^20"
     if isinstance(value, (str, bytes, dict)):
         raise ValueError(f"{name} must be {rule}, got {shorten(value)}")

@@ -262,6 +262,7 @@ def _table_of_parts(
 def _table_of_histograms(
     parts: Sequence[Any], file: str, longest: float | None
 ) -> distribution.DelayTable:
+    """Return the table of a distribution from a file's histograms, pooled."""
     from ..measured.measurements import pooled
 
     whole = pooled(parts)

@@ -381,6 +381,7 @@ def _span(low: float, high: float) -> str:
 
 
 def _in_full(facts: Facts, name: str) -> list[str]:
+    """Return the lines on a part: what it holds, rates, mean, quantiles with their intervals."""
     text = [f"{name}: {_what_it_holds(facts)}" if name else _what_it_holds(facts)]
     if facts["count"] == 0:
         return text
@@ -422,6 +423,7 @@ def _has_longer_tail(facts: Facts) -> bool:
 
 
 def _what_it_holds(facts: Facts) -> str:
+    """Return the number and kind of events of a part, and how they were observed."""
     count = f"{facts['count']:,}"
     if facts["kind"] == "detours":
         known = [f"{counted(facts['count'], 'detour')} in {show_seconds(facts['seconds'])}"]
@@ -445,6 +447,7 @@ def _what_it_holds(facts: Facts) -> str:
 
 
 def _rates(facts: Facts) -> str:
+    """Return rate and share of the CPU of a part in words; "" where neither is known."""
     parts = []
     if facts.get("rate") is not None:
         parts.append(f"rate {facts['rate']:.4g} /s")
@@ -490,6 +493,7 @@ def _period_lines(facts: Facts) -> list[str]:
 
 
 def _in_short(facts: Facts, name: str) -> str:
+    """Return a part in one line: what it holds, rates, median, p99 and largest."""
     parts = [f"{name}: {_what_it_holds(facts)}"]
     if facts["count"]:
         parts += [_rates(facts)] if _rates(facts) else []

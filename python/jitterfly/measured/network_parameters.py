@@ -122,6 +122,7 @@ def read_parameters(
 
 
 def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters:
+    """Return network parameters of Netgauge's LogGP fit, of messages up to `most` bytes."""
     used = found.bytes <= most
     if not used.any():
         raise text.error(None, f"has no message of at most {most} bytes, but from {found.bytes[0]}")

@@ -137,6 +137,7 @@ def pieces(measured: Measured) -> Iterator[str]:
 
 
 def _part_pieces(part: Part) -> Iterator[str]:
+    """Yield the text of a part piece by piece: its keys, then its table."""
     kind = next((kind for kind, made in KINDS.items() if isinstance(part, made[0])), None)
     if kind is None:
         raise ValueError(f"a noise file holds detours or histograms, got {part.words}")
@@ -182,7 +183,7 @@ def parse(text: TextFile) -> Measured:
                 raise text.error(line, "this part begins before the table of the one before")
             keys, inside = {}, True
         elif body:
-            _take_entry(text, line, body, keys)
+            _read_entry(text, line, body, keys)
         if text.data[match.end() : end].strip():
             if not inside:
                 raise text.error(line + 1, "a table must follow a '# [[part]]' and its keys")
@@ -194,7 +195,8 @@ def parse(text: TextFile) -> Measured:
     return _measured(text, head, parts)
 
 
-def _take_entry(text: TextFile, line: int, body: bytes, keys: dict[str, Any]) -> None:
+def _read_entry(text: TextFile, line: int, body: bytes, keys: dict[str, Any]) -> None:
+    """Add the key and value of a comment line to `keys`."""
     try:
         found = _ENTRY.fullmatch(body.decode("utf-8"))
         key = (json.loads(found[2]) if found[2][0] == '"' else found[2]) if found else ""
@@ -211,6 +213,7 @@ def _take_entry(text: TextFile, line: int, body: bytes, keys: dict[str, Any]) ->
 
 
 def _read_part(text: TextFile, line: int, begin: int, end: int, keys: dict[str, Any]) -> Part:
+    """Return the part whose keys are above line `line`, and its table from `begin` to `end`."""
     kind = keys.pop("kind", None)
     if kind not in KINDS:
         raise text.error(
@@ -241,6 +244,7 @@ def _read_part(text: TextFile, line: int, begin: int, end: int, keys: dict[str, 
 
 
 def _measured(text: TextFile, head: dict[str, Any], parts: list[Part]) -> Measured:
+    """Return the measurement of a head and parts, once the head is checked."""
     try:
         check_keys(head, ("format", "source", "notes"), "the header")
         source, notes = head.get("source", {}), head.get("notes", [])

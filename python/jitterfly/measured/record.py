@@ -177,7 +177,7 @@ iteration, `passed` how long it recorded and `asked` how long it should.
 
 
 def _source_of(recordings: Sequence[Recording], quantum: float) -> dict[str, str]:
-    """Return for `Measured.source`: what, where, when, with which clock, at what cost."""
+    """Return `Measured.source`: what recorded it, where, when, with which clock, at what cost."""
     source = {
         "tool": "jitterfly noise record",
         "version": __version__,
@@ -239,6 +239,7 @@ def _mean_iteration(recording: Recording) -> float:
 
 
 def _overhead_text(recording: Recording) -> str:
+    """Say what it took to write the detours down."""
     count = len(recording["detours"])
     if not count:
         return "none: no detours"

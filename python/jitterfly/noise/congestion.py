@@ -192,6 +192,7 @@ def _read_topology(value: Any) -> Topology:
 def _network_map(
     table: tuple[Any, ...], named: tuple[Any, ...], content: tuple[str, ...]
 ) -> Topology:
+    """Return the network of a file, once it is sure that the file is the one that was hashed."""
     network = NetworkMap.from_dict(dict(table), "network")
     if network.sha256 != content:
         raise ValueError(f"network: {named[0]} changed while it was read; try again")

@@ -141,12 +141,13 @@ def poisson_survival(mean: Fraction) -> npt.NDArray[np.uint64]:
     >>> [int(x) >> 32 for x in poisson_survival(Fraction(1, 1000))]
     [4292820, 2146, 0, 0, 0]
     """
-    table = _poisson(mean.numerator, mean.denominator) if mean > 0 else ()
+    table = _poisson_thresholds(mean.numerator, mean.denominator) if mean > 0 else ()
     return np.array(table, dtype=np.uint64)
 
 
 @lru_cache(maxsize=64)
-def _poisson(numerator: int, denominator: int) -> tuple[int, ...]:
+def _poisson_thresholds(numerator: int, denominator: int) -> tuple[int, ...]:
+    """Return 2^64 P(N > k) for k = 0, 1, ... of a Poisson N with this mean."""
     context = _CONTEXT.copy()
     mean = context.divide(Decimal(numerator), Decimal(denominator))
     term = context.exp(context.minus(mean))

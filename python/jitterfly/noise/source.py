@@ -314,7 +314,7 @@ class Noise(Component, ABC):
         return 0
 
     def longest_effect(self, work: MaxWork) -> int:
-        """The longest delay of anything in that work, in ticks; of speeds, whether there is."""
+        """The longest delay of anything in that work, in ticks; at least 1 if it changes speeds."""
         return max(
             self.longest_delay(1),
             self.longest_arrival(),

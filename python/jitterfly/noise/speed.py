@@ -90,7 +90,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
         warn_of_small_factor(float(self.factor.quantile(median)), "SpeedNoise")
 
     def table(self) -> DelayTable:
-        """The factor, as integers: 10^12 is 1, and so is 0."""
+        """The table of the factor in parts of 10^12; 0, of a rank that is not hit, is read as 1."""
         return thinned(self.factor, self.probability)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:

@@ -206,6 +206,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         return (number % len(self.replayed())).astype(np.int32)
 
     def _checked_offset(self) -> npt.NDArray[np.float64] | float | str:
+        """Return `offset` as it is kept: "random", seconds, or an array of them, one per rank."""
         traces = self.replayed()
         if isinstance(self.offset, str) and self.offset == "random":
             return self.offset
@@ -508,6 +509,7 @@ def _resampled(recordings: Sequence[Recording], number: int) -> tuple[Recording,
 
 
 def _resampled_one(recording: Recording, rng: np.random.Generator) -> Recording:
+    """Return a recording of stretches of idle times and detours drawn at random (bootstrap)."""
     starts, ends, length, *_ = recording
     count = len(starts)
     if not count:

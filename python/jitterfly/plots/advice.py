@@ -91,6 +91,7 @@ def _ranks(count: int) -> str:
 
 
 def _colour(name: str, names: Sequence[str]) -> str:
+    """Return the colour of an algorithm, by its place among `names`."""
     return _COLOURS[names.index(name) % len(_COLOURS)]
 
 
@@ -173,6 +174,7 @@ def _number(ratio: float, norm: LogNorm) -> str:
 
 
 def _handles(shown: list[str], names: list[str], found: Sequence[AdviceCell]) -> list[Any]:
+    """Return the legend: the algorithms that are shown, and the marks of outcomes."""
     handles: list[Any] = [
         Patch(facecolor=_colour(name, names), label=f"{names.index(name) + 1}  {name}")
         for name in shown

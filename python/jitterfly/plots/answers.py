@@ -337,7 +337,7 @@ def _quantiles(panel: Axes, found: Agreement) -> None:
     for row in found.rows:
         if row.what == "mean":
             continue
-        x, y = _ends(row.measured), _ends(row.simulated)
+        x, y = _low_value_high(row.measured), _low_value_high(row.simulated)
         if not np.isfinite([x, y]).all():  # too few samples for an interval
             continue
         panel.errorbar([x[1]], [y[1]], [[y[1] - y[0]], [y[2] - y[1]]],
@@ -354,7 +354,7 @@ def _quantiles(panel: Axes, found: Agreement) -> None:
     panel.set_ylabel("simulated")
 
 
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
+def _low_value_high(estimate: Estimate) -> tuple[float, float, float]:
     return float(estimate.low), float(estimate.value), float(estimate.high)
 
 
@@ -481,6 +481,7 @@ def draw_critical_path(found: ScheduleExplanation) -> Figure:
 
 
 def _draw_path_over_time(figure: Figure, panel: Axes, found: ScheduleExplanation) -> None:
+    """Draw a map of ranks over time: on how many realizations' critical path they are."""
     ranks = len(found.by_rank)
     cells = np.full((min(ranks, _RANK_BINS), _TIME_BINS), np.nan)
     there = np.flatnonzero(found.on_path)

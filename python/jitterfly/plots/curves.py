@@ -189,7 +189,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
         if len(picked) < len(group):
             notes.append(f"{len(picked)} of {len(group)} observables of a kind")
         labels = _labels(results, picked, of_variants=len(groups) > 1)
-        rows.append([_cell(results, title, column, labels, by) for title, column in shown])
+        rows.append([_curve_panel(results, title, column, labels, by) for title, column in shown])
     units = [_unit(row) for row in rows]
     return Curves(list(groups), units, rows, "; ".join(dict.fromkeys(notes)))
 
@@ -228,9 +228,10 @@ def _columns(results: Results, panels: list[Panel], by: str) -> list[tuple[str, 
     return list(grouped(panels, lambda panel: results.label(panel.cells[0], without)).items())
 
 
-def _cell(
+def _curve_panel(
     results: Results, title: str, panels: list[Panel], labels: dict[str, str], by: str
 ) -> CurvePanel:
+    """Return the curves of one panel; `by` is the axis whose values are lines, if any."""
     cells = panels[0].cells
     axis = results.axis
     values = [cell.coordinates[axis] for cell in cells] if axis else [""]
@@ -266,7 +267,7 @@ def draw_curves(results: Results, observable: str | None = None) -> Figure:
     looks: dict[str, style.Look] = {}
     for i, row in enumerate(shown.rows):
         for j, cell in enumerate(row):
-            _panel(axes[i, j], cell, looks, crowded)
+            _draw_curves(axes[i, j], cell, looks, crowded)
             if i == 0:
                 style.panel_title(axes[i, j], cell.title)
             if i == len(shown.rows) - 1:
@@ -305,7 +306,8 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     return handles
 
 
-def _panel(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: bool) -> None:
+def _draw_curves(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], crowded: bool) -> None:
+    """Draw the curves of a panel, side by side where bands would cover each other."""
     for number, (name, summaries) in enumerate(cell.lines.items()):
         if name not in looks:
             looks[name] = style.SERIES[len(looks) % len(style.SERIES)]
@@ -352,7 +354,7 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
     for i, (unit, row) in enumerate(rows):
         for j, name in enumerate(row):
             for one, look in zip(panels, looks, strict=False):
-                _line(axes[i, j], results, one, name, look)
+                _draw_family_member(axes[i, j], results, one, name, look)
             style.panel_title(axes[i, j], name.replace("_", " "))
             style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
             axes[i, j].tick_params(labelbottom=True)
@@ -404,7 +406,8 @@ def _axis_label(results: Results, row: list[str]) -> str:
     return f"{what}, or the target named" if True in targets else what
 
 
-def _line(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
+def _draw_family_member(axes: Axes, results: Results, panel: Panel, name: str, look: Any) -> None:
+    """Draw the means of a panel's cells with intervals, and the range from 5 to 95 %."""
     color, marker = look
     cells = panel.known(name)
     if not cells:

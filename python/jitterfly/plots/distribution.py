@@ -85,7 +85,7 @@ def draw_panels(
     looks = _line_styles(results, panels, names)
     for i, name in enumerate(names):
         for j, panel in enumerate(panels):
-            _panel(results, axes[i, j], panel, name, line, looks)
+            _draw_panel(results, axes[i, j], panel, name, line, looks)
             style.panel_title(axes[i, j], panel.label if i == 0 else "")
         for j, panel in enumerate(panels):
             unit = next((s.summaries[name].unit for s in panel.known(name)), "")
@@ -137,9 +137,10 @@ def _with_distribution(results: Results, panels: list[Panel]) -> list[str]:
     return names
 
 
-def _panel(
+def _draw_panel(
     results: Results, axes: Axes, panel: Panel, name: str, line: Any, looks: dict[Any, Any]
 ) -> None:
+    """Draw the distribution of each cell of a panel, by the function `line`."""
     for cell in panel.known(name):
         look = looks.get(_value(results, cell))
         if look is None:

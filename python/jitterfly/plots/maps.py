@@ -229,6 +229,7 @@ def _norm(values: list[np.ndarray], kind: str) -> Normalize:
 
 
 def _handles(shown: list[Grid], names: list[str]) -> list[Any]:
+    """Return the legend of the marks that stand in any of the maps."""
     handles: list[Any] = []
     maps = [grid.maps[name] for grid in shown for name in names]
     if any(one.unsure.any() for one in maps):

@@ -79,6 +79,7 @@ def figure_of_measured(measured: Measured, facts: dict[str, Any]) -> Any:
 
 
 def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
+    """Draw for each CPU the timeline of its detours, their durations, and a periodogram."""
     figure, axes = style.new_figure([1.35, 1.6, 1.35], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 3
     for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
@@ -86,7 +87,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
         draw_events(axes[1, column], part.durations / TICKS_PER_SECOND, part_facts, "detours")
         draw_periodogram(axes[2, column], part, part_facts)
         if len(measured.parts) > 1:
-            style.panel_title(axes[0, column], _name(part, column))
+            style.panel_title(axes[0, column], _part_title(part, column))
         _join(axes, column, limits)
     count = sum(len(part.starts) for part in measured.parts if isinstance(part, Detours))
     subtitle = [
@@ -111,7 +112,7 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
     draw_bins(flat[: len(parts)], parts, facts, what)
     for number, (axis, part) in enumerate(zip(flat, parts, strict=False)):
         if len(parts) > 1:
-            style.panel_title(axis, _name(part, number))
+            style.panel_title(axis, _part_title(part, number))
         if number % columns:
             axis.set_ylabel("")
         if number + columns < len(parts):
@@ -124,6 +125,7 @@ def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]
 
 
 def _samples(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
+    """Draw the samples of each part in their order, and below them their distribution."""
     figure, axes = style.new_figure([1.35, 1.7], len(parts), sharex=False, sharey="row")
     limits: list[tuple[float, float]] = [(np.inf, 0.0)] * 2
     what = "iterations" if isinstance(parts[0], PerRankSamples) else "messages"
@@ -157,7 +159,8 @@ def _join(axes: Any, column: int, limits: list[tuple[float, float]]) -> None:
             axis.set_ylabel("")
 
 
-def _name(part: Any, number: int) -> str:
+def _part_title(part: Any, number: int) -> str:
+    """Return the CPU of a part, and how many events it has in which time."""
     parts = [f"CPU {part.cpu}" if part.cpu else f"part {number + 1}"]
     if isinstance(part, Detours):
         parts.append(f"{len(part.starts):,} in {show_seconds(part.length / TICKS_PER_SECOND, 3)}")
@@ -169,11 +172,13 @@ def _name(part: Any, number: int) -> str:
 
 
 def _title(measured: Measured) -> str:
+    """Return the machine that was measured, or the file."""
     source = measured.source
     return source.get("machine") or source.get("nodes") or source.get("file") or measured.format
 
 
 def _subtitle(measured: Measured) -> list[str]:
+    """Return what recorded it, when, and whether it is to be trusted, in lines."""
     source = measured.source
     kernel = source.get("kernel", "").split(" #")[0]  # without the line of its build
     tool = source.get("tool") or measured.format
@@ -236,6 +241,7 @@ def draw_samples(axes: Axes, values: Floats, name: str) -> None:
 
 
 def _cloud(axes: Axes, x: Floats, y: Floats) -> None:
+    """Draw events over time: points, or where they are very many a map of their number."""
     good = y > 0
     x, y = x[good], y[good]
     look: dict[str, Any] = {"color": style.BLUE, "linewidth": 0, "rasterized": True}
@@ -462,7 +468,7 @@ def collectives(parts: Sequence[CollectiveTable]) -> Any:
         for other in known:
             rows_ = np.flatnonzero(others == other)
             rows_ = rows_[np.argsort(x[rows_], kind="stable")]
-            _table(axis, part, rows_, x)
+            _draw_collective(axis, part, rows_, x)
             if len(known) > 1:
                 axis.annotate(f"{other} {unit}", (x[rows_[-1]], part.mean[rows_[-1]]), ha="right",
                               xytext=(0, 4), textcoords="offset points", fontsize=7.5)  # fmt: skip
@@ -479,7 +485,8 @@ def collectives(parts: Sequence[CollectiveTable]) -> Any:
     return figure
 
 
-def _table(axis: Any, part: CollectiveTable, rows: Any, x: Any) -> None:
+def _draw_collective(axis: Any, part: CollectiveTable, rows: Any, x: Any) -> None:
+    """Draw mean and percentiles of a collective over the message size, as far as they are known."""
     if part.min is not None and part.max is not None:
         axis.fill_between(x[rows], part.min[rows], part.max[rows], color=style.BLUE, alpha=0.15,
                           linewidth=0, label="smallest to largest")  # fmt: skip

@@ -154,6 +154,7 @@ def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> Summ
 
 
 def _summary(replay: Replay) -> Summary:
+    """Return the times of a replay, and how many copies and forwards were used."""
     copies = [m for m in replay.messages if m.kind == COPY]
     forwards = [m for m in replay.messages if m.kind == FORWARD]
     return Summary(

@@ -100,6 +100,7 @@ class _Side:
         return family
 
     def _completion(self, cell: Cell) -> MeasureFamily:
+        """Return the completion of a cell's variant: the one that was given, or the only one."""
         cases = cell.cases
         variant = self.variant or (next(iter(cases)) if len(cases) == 1 else "")
         if variant not in cases:
@@ -361,6 +362,7 @@ def _observed(side: _Side, cell: Cell) -> tuple[Observed, np.ndarray]:
 def _row(
     sides: tuple[_Side, _Side], pair: tuple[Cell, Cell], confidence: float, level: float
 ) -> ComparisonRow:
+    """Return the comparison of two cells; the interval of the ratio has confidence `level`."""
     both = list(zip(sides, pair, strict=True))
     (of_a, x), (of_b, y) = (_observed(side, cell) for side, cell in both)
     count = min(len(x), len(y))

@@ -124,6 +124,7 @@ def network_noise(cases: Iterable[Workload]) -> str:
 
 
 def _joined(values: Iterable[str]) -> str:
+    """Return each value once, in a line; only the first few of many."""
     return first_few(list(dict.fromkeys(values)), _MAX_NAMED)
 
 
@@ -473,6 +474,7 @@ def _rescale(maps: list[GridMap]) -> None:
 
 
 def _unsure(summary: CellSummary, kind: str) -> bool:
+    """Return whether an interval is wide, or does not tell a gain from a loss."""
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
     is_one = bool(summary.mean.low <= 1 <= summary.mean.high)

@@ -294,6 +294,7 @@ def _of_order(results: Results) -> list[str]:
 
 
 def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
+    """Return the table of a panel, with a row for each cell and columns for each observable."""
     names = [
         name for name in _without_index(results) if any(name in cell.summaries for cell in cells)
     ]
@@ -407,6 +408,7 @@ def _title(name: str) -> str:
 
 
 def _header(cells: list[CellResults], name: str) -> list[str]:
+    """Return the headings of an observable's columns: one, or median, range and mean."""
     summary = next(cell.summaries[name] for cell in cells if name in cell.summaries)
     title = _title(name) + (", µs" if summary.unit == "s" else "")
     if summary.is_target:
@@ -441,6 +443,7 @@ def _position(results: Results, cell: CellResults) -> str:
 
 
 def _matrices(results: Results, width: int) -> list[Table]:
+    """Return the tables of a study with two axes of numbers: one for each map."""
     x, y = figures.number_axes(results.study)[:2]
     corner = f"{figures.axis_title(results.study, y)} /\n{figures.axis_title(results.study, x)}"
     tables = []

@@ -62,10 +62,10 @@ def aligned_table(
         first = columns[0]
         over = header[first].rpartition("\n")[0]
         if not over:  # a name alone, which may be long
-            *lines, names[first] = _lines(names[first], max(cells[first], _NAME))
+            *lines, names[first] = _wrapped(names[first], max(cells[first], _NAME))
             widths[first] = max(cells[first], *(len(line) for line in [*lines, names[first]]))
         else:
-            lines = _lines(over, max(_span(widths, columns), _NAME))
+            lines = _wrapped(over, max(_span(widths, columns), _NAME))
             widths[columns[-1]] += max(0, max(map(len, lines)) - _span(widths, columns))
         above.append((columns, lines))
     most = max(len(lines) for _, lines in above)
@@ -101,7 +101,7 @@ def _span(widths: Sequence[int], columns: Sequence[int]) -> int:
     return sum(widths[i] for i in columns) + 2 * (len(columns) - 1)
 
 
-def _lines(text: str, width: int) -> list[str]:
+def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
@@ -156,7 +156,7 @@ def fitting(
     if more > 0:
         lines.append(f"... {more:,} more rows: {whole}")
     if left:
-        named = "" if alike else f" ({_named([header[i] for i in left])})"
+        named = "" if alike else f" ({_names_in_line([header[i] for i in left])})"
         text = f"... {len(left)} of {len(header) - alike} columns have no room{named}: {whole}"
         lines.append(textwrap.fill(text, width, subsequent_indent="    "))
     return "\n".join(lines)
@@ -212,8 +212,8 @@ def _cut(text: str, most: int) -> str:
     return f"{text[: most - 1]}…" if len(text) > most else text
 
 
-def _named(headers: Sequence[str]) -> str:
-    """Headers in a line, those under one upper line together."""
+def _names_in_line(headers: Sequence[str]) -> str:
+    """Return headings in a line, those under one upper heading together after it."""
     groups: dict[str, list[str]] = {}
     for text in headers:
         over, _, name = text.rpartition("\n")

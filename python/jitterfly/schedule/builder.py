@@ -149,7 +149,7 @@ class ScheduleBuilder:
         -------
         Operations
         """
-        chosen, label = self._ranks(ranks), _label(name)
+        chosen, label = self._read_ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
         times: list[Any] = [time] if np.ndim(time) == 0 else list(time)  # type: ignore[arg-type]
         if np.ndim(time) and len(times) != len(chosen):
@@ -193,7 +193,7 @@ class ScheduleBuilder:
         for pair in pairs:
             if not isinstance(pair, Sequence) or len(pair) != 2:
                 raise ValueError(f"pairs must be of a sender and a receiver, got {shorten(pair)}")
-            sender, receiver = self._ranks(pair)
+            sender, receiver = self._read_ranks(pair)
             operations.setdefault(sender, []).append(f"send {size}b to {receiver} tag {self._tag}")
             operations.setdefault(receiver, []).append(
                 f"recv {size}b from {sender} tag {self._tag}"
@@ -232,7 +232,7 @@ class ScheduleBuilder:
         -------
         Operations
         """
-        group, label = self._ranks(ranks), _label(name)
+        group, label = self._read_ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
         size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
         case = Case(len(group), algorithm=algorithm, network=self._network, message_bytes=size)
@@ -333,7 +333,8 @@ class ScheduleBuilder:
             schedule.marks = Marks(tuple(self._marks), of)
         return schedule
 
-    def _ranks(self, ranks: Iterable[int] | None) -> Sequence[int]:
+    def _read_ranks(self, ranks: Iterable[int] | None) -> Sequence[int]:
+        """Return the ranks that are given, once they are checked, or all ranks."""
         if ranks is None:
             return range(self.ranks)
         if not isinstance(ranks, Iterable):

@@ -113,7 +113,7 @@ class Schedule:
         except OSError as error:
             raise ValueError(f"{path} can not be read ({error.strerror})") from None
         except core.NotWritten as error:
-            raise ValueError(_no_room(path, str(error))) from None
+            raise ValueError(_no_temporary_file(path, str(error))) from None
         except (ValueError, RuntimeError) as error:
             known = str(error).startswith(str(path))
             raise ValueError(str(error) if known else in_file(path, error)) from None
@@ -199,10 +199,11 @@ def _temporary_file(path: Path) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
-        raise ValueError(_no_room(path, error.strerror or str(error))) from None
+        raise ValueError(_no_temporary_file(path, error.strerror or str(error))) from None
 
 
-def _no_room(path: Path, why: str) -> str:
+def _no_temporary_file(path: Path, why: str) -> str:
+    """Return the message of an error: the translated schedule can not be written down."""
     try:
         folder = tempfile.gettempdir()
     except OSError:  # no folder can be written, which is why
@@ -286,11 +287,15 @@ def check_marks(names: Sequence[str], reached: Sequence[int]) -> None:
 
 
 def _by_tag(schedule: Schedule, text: str) -> Marks:
+    """Return the marks of a pattern such as "tag=7,every=2": they are numbered in their order."""
     pairs = (part.split("=") for part in text.split(","))
     given = {key.strip(): value.strip() for key, value in pairs}
     if "tag" not in given or not set(given) <= {"tag", "every", "kind"}:
         raise ValueError(f"marks: {shorten(text)} must have tag, and may have every and kind")
-    tag, every = _count(given["tag"], "tag", 0), _count(given.get("every", "1"), "every", 1)
+    tag, every = (
+        _read_count(given["tag"], "tag", 0),
+        _read_count(given.get("every", "1"), "every", 1),
+    )
     kind = given.get("kind")
     if kind not in (None, "send", "recv"):
         raise ValueError(f"marks: kind must be send or recv, got {shorten(kind)}")
@@ -317,11 +322,12 @@ def _by_tag(schedule: Schedule, text: str) -> Marks:
     if count % every:
         raise ValueError(f"marks: ranks have {count:,} operations with tag {tag}, which is no "
                          f"multiple of every = {every:,}")  # fmt: skip
-    _check_number(count // every)
+    _check_mark_count(count // every)
     return Marks(tuple(str(i + 1) for i in range(count // every)), of)
 
 
-def _count(text: str, name: str, least: int) -> int:
+def _read_count(text: str, name: str, least: int) -> int:
+    """Return the integer in a text, at least `least`; anything else is a ValueError."""
     if not re.fullmatch("[0-9]{1,10}", text) or int(text) < least:
         raise ValueError(f"marks: {name} must be an integer of at least {least}, "
                          f"got {shorten(text)}")  # fmt: skip
@@ -329,6 +335,7 @@ def _count(text: str, name: str, least: int) -> int:
 
 
 def _from_file(schedule: Schedule, path: Path) -> Marks:
+    """Return the marks of a file, each line of which is a name, a rank, and a label or #number."""
     try:
         lines = read_whole(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -368,11 +375,11 @@ def _from_file(schedule: Schedule, path: Path) -> Marks:
         if of[begin + place] != NO_MARK:
             raise ValueError(f"{where}: the operation has a mark already")
         of[begin + place] = names.setdefault(name, len(names))
-    _check_number(len(names))
+    _check_mark_count(len(names))
     return Marks(tuple(names), of)
 
 
-def _check_number(count: int) -> None:
+def _check_mark_count(count: int) -> None:
     if count > MOST_MARKS:
         raise ValueError(f"marks: there are {count:,}, at most {MOST_MARKS:,} can be kept")
 
@@ -384,7 +391,7 @@ def _labels(schedule: Schedule, ranks: set[int]) -> dict[tuple[int, str], int]:
                          "by their number in their rank, from #0")  # fmt: skip
     found: dict[tuple[int, str], int] = {}
     rank, count = -1, 0
-    for line in _without_comments(schedule._path):
+    for line in _lines_without_comments(schedule._path):
         for match in _STATEMENT.finditer(line):
             if match["rank"] is not None:
                 rank, count = int(match["rank"]), 0
@@ -395,7 +402,8 @@ def _labels(schedule: Schedule, ranks: set[int]) -> dict[tuple[int, str], int]:
     return found
 
 
-def _without_comments(path: Path) -> Iterator[str]:
+def _lines_without_comments(path: Path) -> Iterator[str]:
+    """Yield the lines of a schedule in text without its comments, for the labels in it."""
     inside = False
     try:
         with open_input(path) as file:

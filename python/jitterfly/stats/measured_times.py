@@ -178,7 +178,10 @@ def too_few(independent: float, count: int) -> bool:
 
 
 def reported_mean(value: float, iterations: int, like: Floats, confidence: float) -> Estimate:
-    """A mean of so many independent iterations that spread as samples do.
+    """Return a mean that a benchmark printed, with the interval that its iterations leave it.
+
+    The iterations are not known, only how many there were. They are taken to be independent, and
+    to spread as the samples `like` do.
 
     Student's interval with the samples' standard deviation. Where the iterations have few rare
     events, a mean that met one of them too many is far off: so the interval is wider, at the other

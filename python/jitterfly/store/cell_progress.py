@@ -184,6 +184,7 @@ def run_progress(path: str | Path) -> RunProgress:
 
 
 def _progress(path: Path) -> RunProgress:
+    """Return the progress of a run: as it wrote it down lately, or else from its records."""
     file = path / PROGRESS
     if (path / META).is_file():
         who = holder(path)

@@ -117,15 +117,15 @@ class CellRecords:
             yield file, slice(at, at + width)
             at += width
 
-    def _raw(self, end: int) -> list[Span]:
-        """Realizations below `end` of which there are samples of every variant."""
+    def _with_samples(self, end: int) -> list[Span]:
+        """Return the realizations below `end` of which there are samples of every variant."""
         holes = [hole for file in self.samples for hole in gaps(file.covered, 0, end)]
         return gaps(holes, 0, end)
 
     def available(self, most: int) -> int:
         """The most realizations, up to `most`, that `data` can be asked for."""
         limit = min(most, self.cell.raw_limit)
-        raw = self._raw(most)
+        raw = self._with_samples(most)
         here = raw[0][1] if raw and raw[0][0] == 0 else 0
         if here < limit or here == most:  # without asking what is observed, for each cell
             return here
@@ -134,7 +134,7 @@ class CellRecords:
     def missing(self, upto: int) -> list[tuple[int, int]]:
         """See `Store.missing`."""
         limit = min(upto, self.cell.raw_limit)
-        raw = self._raw(upto)
+        raw = self._with_samples(upto)
         holes = gaps(raw, 0, limit)
         if upto > limit:
             steps = cover(self.summaries.spans, raw, limit, upto)
@@ -159,7 +159,7 @@ class CellRecords:
 
     def ticks(self, first: int, end: int, known: Ticks | None = None) -> Ticks:
         """Samples of realizations `first` ... `end` - 1; `known` are the first of them."""
-        self._refuse(gaps(self._raw(end), first, end))
+        self._check_no_holes(gaps(self._with_samples(end), first, end))
         parts: list[Piece | Integers] = [] if known is None else [*known.parts]
         have = first + (0 if known is None else len(known))
         for start, stop, piece in self.recent.pieces(self.cell.index, have, end):
@@ -180,19 +180,20 @@ class CellRecords:
         With what was `computed` of them before, samples are not read until they are asked for, and
         `known` ones are not held until then.
         """
-        self._refuse([(first, first + size) for first, size in self.missing(count)])
+        self._check_no_holes([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.cell.raw_limit)
         later: Callable[[], Ticks] = partial(self.ticks, 0, limit)
         ticks = self.ticks(0, limit, known) if computed is None else later
         self.recent.forget(self.cell.index, limit)
         summary = None
         if count > limit:
-            for step in cover(self.summaries.spans, self._raw(count), limit, count):
+            for step in cover(self.summaries.spans, self._with_samples(count), limit, count):
                 part = self._summary(step.record, step.first, step.end)
                 summary = part if summary is None else summary + part
         return CellData(ticks, summary, computed, limit)
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
+        """Return the summary of a record, or without one that of the samples there."""
         measures = self.study.measures(self.cell)
         if record is None:
             return Summary.of(self.ticks(first, end), measures)
@@ -204,7 +205,8 @@ class CellRecords:
                 f"not be used: {error}; delete the file and run the study again"
             ) from None
 
-    def _refuse(self, holes: list[Span]) -> None:
+    def _check_no_holes(self, holes: list[Span]) -> None:
+        """Raise ValueError where realizations are missing."""
         if holes:
             first, end = holes[0]
             raise ValueError(

@@ -69,7 +69,7 @@ def merge(
     whole = Store(out, study, meta)
     for cell, files in counted_progress(_files(whole, stores), _codes(whole), "comparing records"):
         for one, other in combinations(files, 2):
-            _compare(cell, one, other)
+            _compare_records(cell, one, other)
     with Store.create(out, study) as merged:
         with merged.writing():
             for backend in meta["backend"]:
@@ -129,7 +129,8 @@ def _files(merged: Store, stores: Sequence[Store]) -> Iterator[tuple[Cell, list[
                 yield cell, [own, *files]
 
 
-def _compare(cell: Cell, records: RecordSeries, other: RecordSeries) -> None:
+def _compare_records(cell: Cell, records: RecordSeries, other: RecordSeries) -> None:
+    """Raise ValueError where two stores disagree about realizations that both have."""
     if records.identity.kind == RAW:
         for first, end in _common(records.covered, other.covered):
             _compare_samples(cell, records, other, first, end)
@@ -188,6 +189,7 @@ def _samples(file: RecordSeries, first: int, end: int) -> Ints:
 
 
 def _copy(source: RecordSeries, target: RecordSeries) -> None:
+    """Copy the records that the target lacks."""
     there = set(target.spans)
     for number, (first, end) in enumerate(source.spans):
         if (first, end) in there:

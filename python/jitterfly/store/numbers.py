@@ -313,6 +313,7 @@ class Numbers:
 
 
 def _about(store: Readable, confidence: float) -> dict[str, Any]:
+    """Return what the numbers are of: study, axes, units, versions, as plain values."""
     study, meta, names = store.study, store.meta, axis_names(store)
     base: Any = study.case  # a table, once it is read
     points = [*chain(*(axis.values for axis in study.axes)), *study.variants]
@@ -351,6 +352,7 @@ def _about(store: Readable, confidence: float) -> dict[str, Any]:
 
 
 def _decisions(store: Readable, targets: dict[str, int], confidence: float) -> dict[str, Array]:
+    """Return for each cell and target whether it is met, with its estimate."""
     sizes = len(store.cells), len(targets)
     realizations, complete = np.zeros(sizes[0], np.int64), np.zeros(sizes[0], bool)
     met, error = np.zeros(sizes, bool), np.full(sizes, math.nan)
@@ -495,7 +497,7 @@ def dataset_of(numbers: Numbers) -> xarray.Dataset:
     if any(cycles) and "cycle" not in axes:
         numbered = np.array([np.nan if found is None else int(found["cycle"]) for found in cycles])
         coordinates["cycle"] = (["observable"], numbered, {"long_name": "cycle", "units": "1"})
-    return _described(xr.Dataset(data, coordinates, _attributes(about)), about)
+    return _with_attributes(xr.Dataset(data, coordinates, _attributes(about)), about)
 
 
 def _attributes(about: dict[str, Any]) -> dict[str, Any]:
@@ -524,7 +526,8 @@ def _coordinate(labels: list[str], values: list[Any]) -> list[Any]:
     return labels if texts or len(set(values)) < len(values) else values
 
 
-def _described(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset:
+def _with_attributes(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.Dataset:
+    """Return the data set with long names and units as attributes (CF conventions)."""
     for key, words in _LONG.items():
         if key in dataset:
             dataset[key].attrs["long_name"] = words

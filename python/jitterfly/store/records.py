@@ -180,6 +180,7 @@ def scan(file: BinaryIO) -> Iterator[Record | Wrong]:
 
 
 def _frame(header: dict[str, Any], size: int) -> tuple[bytearray, memoryview]:
+    """Return a record with its header, and the place of its `size` bytes to fill in."""
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(_PREFIX.size + len(text)) % 8)
     start = _PREFIX.size + len(text)
@@ -190,6 +191,7 @@ def _frame(header: dict[str, Any], size: int) -> tuple[bytearray, memoryview]:
 
 
 def _seal(record: bytearray, size: int) -> bytearray:
+    """Write the checksums into a record that is filled in."""
     view = memoryview(record)
     start = len(record) - size
     length = start - _PREFIX.size
@@ -538,6 +540,7 @@ class RecordFile:
         return self._entries[identity]
 
     def _of(self, identity: Identity, by_id: dict[str, list[Record]]) -> list[Entry]:
+        """Return the entries of an identity in their order; a record of another is named."""
         if self.shared:
             records = by_id.get(identity.id, [])
         else:

@@ -136,6 +136,7 @@ def _told_apart(labels: list[str], values: Sequence[Any]) -> list[str]:
 
 
 def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
+    """Return the values of an axis that sets the field at `path`, with labels that differ."""
     labels = [label_of(value) for value in values]
     if len(set(labels)) < len(labels):  # numbers that differ in their last digits only
         labels = [str(v) if isinstance(v, float) else label_of(v) for v in values]

@@ -269,7 +269,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                     }
                 )
         cell = Cell(index, labels, coordinates, tuple(cases), *_costs(cases))
-        _check_twice(cell)
+        _check_variants_differ(cell)
         other = owner.setdefault(tuple(one.hash for one in cases), cell.name)
         if other != cell.name:
             raise ValueError(
@@ -326,11 +326,12 @@ def leave_out(table: dict[str, Any]) -> None:
             kept.append(source)
             on.update([kind] if isinstance(kind, str) else [])  # what else it is, is an error
         elif isinstance(kind, str) and kind in on:
-            kept.append(source | _no_effect(kind, number))
+            kept.append(source | _settings_without_effect(kind, number))
     table["noise"] = kept[::-1]
 
 
-def _no_effect(kind: str, number: int) -> Mapping[str, Any]:
+def _settings_without_effect(kind: str, number: int) -> Mapping[str, Any]:
+    """Return the fields that switch noise of a kind off, so that others draw as before."""
     fields = Noise.no_effect_of(kind)
     if not fields:
         raise ValueError(
@@ -358,7 +359,8 @@ def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[st
     return dict.fromkeys(spread, "spread") | dict.fromkeys(arrival, "arrival")
 
 
-def _check_twice(cell: Cell) -> None:
+def _check_variants_differ(cell: Cell) -> None:
+    """Raise ValueError where two variants of a cell are the same case."""
     seen: dict[str, str] = {}
     for variant in cell.variants:
         if variant.hash in seen:

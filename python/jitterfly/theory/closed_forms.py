@@ -73,6 +73,7 @@ def noise_free_completion(case: Case, cycle: int = 1) -> float:
 
 
 def _check_alike(case: Case) -> None:
+    """Raise ValueError where ranks or links differ: there is no closed form for these."""
     if case.network.has_levels:
         raise ValueError(
             "network must have one level for this closed form, got a Hierarchy; "
@@ -316,6 +317,7 @@ def _up_a_tree(
 
 
 def _knomial(size: int, radix: int = 2) -> _Levels:
+    """Return the messages of a k-nomial tree, level by level: how many, each of how many blocks."""
     levels, stride = [], 1
     while stride < size:
         whole = min(size // stride, radix) - 1
@@ -357,6 +359,7 @@ def _gather(case: Case, subtrees: Callable[[int], _Levels]) -> int:
 
 
 def _chain(case: Case) -> int:
+    """Return the time of a pipeline through all ranks, segment by segment."""
     assert isinstance(case.algorithm, ChainBroadcast)
     segments = segments_of(case.message_bytes, case.algorithm.segment_bytes)
     costs = message(case, block_bytes(case.message_bytes, segments))
@@ -413,6 +416,7 @@ def _butterfly(case: Case) -> int:
 
 
 def _rabenseifner(case: Case) -> int:
+    """Return the time of recursive halving, then doubling, with the fold before and after."""
     n, bits = case.message_bytes, range(case.log2_ranks)
     power = power_below(case.ranks)
     sizes = [(power >> r + 1) * block_bytes(n, power) for r in bits]
@@ -428,6 +432,7 @@ def _allgather(case: Case) -> int:
 
 
 def _reduce_scatter(case: Case) -> int:
+    """Return the time of recursive halving with the fold before it and after it."""
     n, block = case.message_bytes, block_bytes(case.message_bytes, case.ranks)
     rounds = [
         (message(case, blocks * block, combine=True), r)
@@ -464,6 +469,7 @@ def _ring_allreduce(case: Case) -> int:
 
 
 def _segmented_ring(case: Case) -> int:
+    """Return the time of a ring whose blocks are combined in segments, then passed on whole."""
     assert isinstance(case.algorithm, SegmentedRingAllreduce)
     block, rest = block_bytes(case.message_bytes, case.ranks), case.ranks - 1
     segments = segments_of(block, case.algorithm.segment_bytes)

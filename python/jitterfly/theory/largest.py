@@ -321,6 +321,7 @@ def completion_bound(case: Case) -> float:
 
 
 def _conditions_of_source(source: Any) -> dict[str, bool]:
+    """Return the conditions of the formula on a source in words, each with whether it is met."""
     return {
         "start must be 'stationary'": source.start == "stationary",
         "phases must be None": source.phases is None,

@@ -100,12 +100,12 @@ def convolve(a: Floats, b: Floats, up: bool | None = None) -> Floats:
         return np.convolve(a, b) * (1 + _rounding_sign(up) * (short + 1) * _EPSILON)
     size = 1 << max(len(a), len(b)).bit_length() - 1
     size = max(size // _PIECES, _SMALLEST)
-    left, right = _transforms(a, size), _transforms(b, size)
+    left, right = _row_transforms(a, size), _row_transforms(b, size)
     products = np.zeros((len(left) + len(right) - 1, size + 1), dtype=complex)
     for i, piece in enumerate(left):
         products[i : i + len(right)] += piece * right
     blocks = np.fft.irfft(products, 2 * size, axis=1)
-    sizes = np.convolve(_norms(a, size), _norms(b, size))[:, None]
+    sizes = np.convolve(_row_norms(a, size), _row_norms(b, size))[:, None]
     blocks += _rounding_sign(up) * _ERROR * np.log2(2 * size) * sizes
     blocks = np.maximum(blocks, 0.0)
     out = np.zeros((len(blocks) + 1, size))
@@ -118,18 +118,21 @@ def _rounding_sign(up: bool | None) -> int:
     return 0 if up is None else 1 if up else -1
 
 
-def _pieces(values: Floats, size: int) -> Floats:
+def _in_rows(values: Floats, size: int) -> Floats:
+    """Return values in rows of `size`, the last one filled up by zeros."""
     padded = np.zeros(-(-len(values) // size) * size)
     padded[: len(values)] = values
     return padded.reshape(-1, size)
 
 
-def _transforms(values: Floats, size: int) -> npt.NDArray[np.complex128]:
-    return np.fft.rfft(_pieces(values, size), 2 * size, axis=1)
+def _row_transforms(values: Floats, size: int) -> npt.NDArray[np.complex128]:
+    """Return the Fourier transform of each row of `size` values, padded to twice that."""
+    return np.fft.rfft(_in_rows(values, size), 2 * size, axis=1)
 
 
-def _norms(values: Floats, size: int) -> Floats:
-    norms: Floats = np.linalg.norm(_pieces(values, size), axis=1)
+def _row_norms(values: Floats, size: int) -> Floats:
+    """Return the Euclidean norm of each row of `size` values."""
+    norms: Floats = np.linalg.norm(_in_rows(values, size), axis=1)
     return norms
 
 
@@ -209,6 +212,7 @@ def _coarser(values: Floats, up: bool) -> Floats:
 
 
 def _with_upper_half(below: Floats, block: Floats, half: int) -> Floats:
+    """Return the probabilities on a block's spacing: those below it, and its own."""
     total = np.zeros(2 * half)
     total[: len(below)] = below
     total[half:] += block
@@ -243,6 +247,7 @@ class Lattice:
         return cls(values, _complement(log), log)
 
     def _at(self, ticks: Any) -> tuple[Floats, Floats]:
+        """Return log P(T <= ticks) and log P(T > ticks)."""
         index = np.searchsorted(self.values, ticks, side="right") - 1
         before = index < 0
         index = np.maximum(index, 0)

@@ -144,6 +144,7 @@ def _acting(sources: Sequence[StepNoise | MessageNoise], phase: str) -> tuple[Ra
 
 
 def _check_applicable(case: Case) -> None:
+    """Raise ValueError for a case that the recursion is not for."""
     algorithm = case.algorithm
     plain = (
         isinstance(algorithm, Butterfly)
@@ -209,11 +210,11 @@ class ReadyTime:
 
     def quantile_bounds(self, q: npt.ArrayLike) -> tuple[Floats, Floats]:
         """The bounds of the smallest t with P(time <= t) >= q, in seconds, for q in [0, 1)."""
-        return self.isf_bounds(1 - _shares(q, "q"))
+        return self.isf_bounds(1 - _read_shares(q, "q"))
 
     def isf_bounds(self, share: npt.ArrayLike) -> tuple[Floats, Floats]:
         """The bounds of the smallest t with P(time > t) <= share, in seconds: for far tails."""
-        share = _shares(share, "share")
+        share = _read_shares(share, "share")
         low = reduce(np.maximum, (law.exceeded(share)[0] for law in self._early))
         return self._seconds(low), self._seconds(np.maximum(self._late.exceeded(share)[1], low))
 
@@ -245,11 +246,11 @@ class OneRank(ReadyTime):
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """The smallest t with P(time <= t) >= q, in seconds, for q in [0, 1)."""
-        return self.isf(1 - _shares(q, "q"))
+        return self.isf(1 - _read_shares(q, "q"))
 
     def isf(self, share: npt.ArrayLike) -> Floats:
         """The smallest t with P(time > t) <= share, in seconds: for far tails."""
-        found: Floats = self._seconds(self._late.exceeded_middle(_shares(share, "share")))
+        found: Floats = self._seconds(self._late.exceeded_middle(_read_shares(share, "share")))
         return found
 
     def mean(self) -> float:
@@ -267,12 +268,13 @@ class LastRank(ReadyTime):
 
 
 def _ticks(t: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The whole ticks that have passed at t; a number of ticks is that, whatever its last bit."""
+    """Return the whole ticks that have passed at t; a rounding error below a tick is none."""
     seconds = check_numbers(t, "t must be times in seconds")
     return np.floor(seconds * float(TICKS_PER_SECOND) + 0.25).astype(np.int64)
 
 
-def _shares(values: npt.ArrayLike, name: str) -> Floats:
+def _read_shares(values: npt.ArrayLike, name: str) -> Floats:
+    """Return probabilities as floats; q is below 1, a share above 0."""
     rule = f"{name} must be from 0 to below 1" if name == "q" else f"{name} must be in (0, 1]"
     shares = check_numbers(values, rule).astype(float)
     good = (shares >= 0) & (shares < 1) if name == "q" else (shares > 0) & (shares <= 1)

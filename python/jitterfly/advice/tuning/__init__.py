@@ -146,7 +146,7 @@ def library_candidates(
     """
     path = Path(path)
     form = tuning_format(path, library)
-    settings = _settings(form, path, libmpi=libmpi, protocol=protocol)
+    settings = _settings_of_options(form, path, libmpi=libmpi, protocol=protocol)
     having = [
         one
         for one in known(collective).values()
@@ -157,7 +157,8 @@ def library_candidates(
     return [one.name for one in (usual if len(usual) >= LEAST_CHOICE else having)]
 
 
-def _settings(form: TuningFormat, path: Path, **options: Any) -> Any:
+def _settings_of_options(form: TuningFormat, path: Path, **options: Any) -> Any:
+    """Return the settings of a format; options that it does not take are a ValueError."""
     given = {name: value for name, value in options.items() if value is not None}
     for name in given:
         if name not in form.OPTIONS:
@@ -180,7 +181,7 @@ def _prepare(
         raise FileNotFoundError(2, "No such directory", str(path.parent))
     for file in _file_names(path, form):
         check_replaceable(file)
-    settings = _settings(form, path, **options)
+    settings = _settings_of_options(form, path, **options)
     called = [_called(question, form, settings) for question in questions]
     for question, named in zip(questions, called, strict=True):
         if not form.supports(question.collective, "", None):

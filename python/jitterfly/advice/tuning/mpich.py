@@ -169,24 +169,26 @@ def _branches(table: TuningTable, own: dict[str, Any]) -> dict[str, Any]:
     if ranks[0] > 1:
         found[f"comm_size<={ranks[0] - 1}"] = own
     for count in ranks:
-        found[f"comm_size<={table.last_ranks(count)}"] = _by_size(table, count, own)
+        found[f"comm_size<={table.last_ranks(count)}"] = _branches_by_size(table, count, own)
     return found | {"comm_size=any": own}
 
 
-def _by_size(table: TuningTable, ranks: int, own: dict[str, Any]) -> dict[str, Any]:
+def _branches_by_size(table: TuningTable, ranks: int, own: dict[str, Any]) -> dict[str, Any]:
+    """Return the choices by message size on so many ranks; `own` is MPICH's own choice."""
     rows = table.ranges(ranks)
     if rows[0].last is None:
-        return _leaf(table.collective, rows[0], own)
+        return _branch_of_choice(table.collective, rows[0], own)
     size = _COLLECTIVES[table.collective][2]
     found: dict[str, Any] = {}
     if rows[0].first > 0:
         found[f"{size}<={rows[0].first - 1}"] = own
     for row in rows:
-        found[f"{size}<={row.last}"] = _leaf(table.collective, row, own)
+        found[f"{size}<={row.last}"] = _branch_of_choice(table.collective, row, own)
     return found | {f"{size}=any": own}
 
 
-def _leaf(collective: str, row: SizeRange, own: dict[str, Any]) -> dict[str, Any]:
+def _branch_of_choice(collective: str, row: SizeRange, own: dict[str, Any]) -> dict[str, Any]:
+    """Return a choice below the conditions of its algorithm; `own` where these do not hold."""
     called = row.choice.called
     if not called:
         return own

@@ -81,7 +81,7 @@ def integer_columns(
     for first, piece in (piece for ends in ranges for piece in _pieces(text.data, *ends)):
         converted = _converted(piece, scales, separator)
         if converted is None:
-            raise _locate(text, first, piece, scales, what, separator)
+            raise _error_at_wrong_line(text, first, piece, scales, what, separator)
         for column, values in zip(columns, converted, strict=True):
             column.append(values)
     empty = np.empty(0, dtype=np.int64)
@@ -123,6 +123,7 @@ def to_integers(
 def _to_integers(
     numbers: npt.NDArray[Any], scale: Fraction | int, base: int
 ) -> npt.NDArray[np.int64]:
+    """Return numbers in ASCII, less `base`, times `scale`, rounded; ValueError out of range."""
     if len(numbers) == 0:
         return np.empty(0, dtype=np.int64)
     if numbers.dtype.itemsize > _LONGEST_NUMBER:
@@ -143,6 +144,7 @@ def _to_integers(
 
 
 def _exact(word: bytes, scale: Fraction | int, base: int = 0) -> int:
+    """Return one number as `_to_integers` does, without a rounding on the way."""
     number = Decimal(word.decode("ascii"))
     if not number.adjusted() < _LONGEST_NUMBER:  # no huge integers from 1e999999
         raise ValueError
@@ -186,7 +188,7 @@ def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, wi
     return bool((np.diff(between[ends], prepend=0) == np.where(counts == 0, 0, width - 1)).all())
 
 
-def _locate(
+def _error_at_wrong_line(
     text: TextFile,
     first: int,
     piece: bytes,
@@ -194,6 +196,7 @@ def _locate(
     what: str,
     separator: bytes,
 ) -> ValueError:
+    """Return the error that names the first line of a piece that is not as it should be."""
     start = line_at(text, first)
     lines = piece.split(b"\n")
     for begin in range(0, len(lines), _AT_ONCE):

@@ -62,7 +62,9 @@ def _read(text: TextFile, options: Options) -> Measured:
             "must be a table with the columns start and duration, named in its first line, or "
             "with two columns of numbers",
         )
-    scales = {name: _scale(text, options, layout, name) for name in ("start", "duration", "end")}
+    scales = {
+        name: _ticks_per_unit(text, options, layout, name) for name in ("start", "duration", "end")
+    }
     base = _base(text, layout, scales["start"])
     values, cpus = _columns(text, layout, scales, base)
     starts = values["start"]
@@ -163,7 +165,8 @@ def _observed(text: TextFile, options: Options, layout: _Layout, named: list[str
     return observed
 
 
-def _scale(text: TextFile, options: Options, layout: _Layout, name: str) -> Fraction:
+def _ticks_per_unit(text: TextFile, options: Options, layout: _Layout, name: str) -> Fraction:
+    """Return the ticks in a unit of a column, as its name or the options say; 0 without it."""
     if name not in layout.columns:
         return Fraction(0)
     unit = layout.units.get(name)
@@ -228,23 +231,26 @@ def _columns(
         for name in wanted:
             words = [(number, row[layout.columns[name]]) for number, row in rows]
             since = 0 if name == "duration" else base
-            pieces[name].append(_times(text, name, words, scales[name], since))
+            pieces[name].append(_read_times(text, name, words, scales[name], since))
         if "cpu" in layout.columns:
-            cpus.extend(_cpu(text, number, row[layout.columns["cpu"]]) for number, row in rows)
+            cpus.extend(_read_cpu(text, number, row[layout.columns["cpu"]]) for number, row in rows)
     empty = np.empty(0, dtype=np.int64)
     return {name: np.concatenate([empty, *pieces[name]]) for name in wanted}, cpus
 
 
-def _cpu(text: TextFile, line: int, word: str) -> str:
+def _read_cpu(text: TextFile, line: int, word: str) -> str:
+    """Return the name of a CPU, without quotes."""
     name = word.strip("\"'")
     if not 0 < len(name) <= _LONGEST_NAME:
         raise text.error(line, f"must have the name of a CPU, got {shorten(word)}")
     return name
 
 
-def _times(
+def _read_times(
     text: TextFile, name: str, rows: list[tuple[int, str]], scale: Fraction, base: int
 ) -> Ticks:
+    """Return a column of times in ticks since `base`; an error names the line."""
+
     def ticks(words: list[str]) -> Ticks | None:
         good = all(map(_NUMBER.fullmatch, words))
         return to_integers(np.array(words, dtype=bytes), scale, base) if good else None

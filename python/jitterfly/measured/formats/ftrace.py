@@ -98,7 +98,7 @@ def _read_osnoise(text: TextFile, options: Options) -> Measured:
         if _IS_NOISE.match(event.what):
             noise.add(event)
         elif _PERIOD.fullmatch(event.what):
-            periods.setdefault(event.cpu, []).append(_period(text, event))
+            periods.setdefault(event.cpu, []).append(_read_period(text, event))
         else:
             others += 1
     if others:
@@ -111,7 +111,7 @@ def _read_osnoise(text: TextFile, options: Options) -> Measured:
     if not periods:
         raise text.error(len(text.lines), "has no noise and no period of the osnoise tracer")
     notes.append("sums over periods have a share and a longest noise, no distribution of durations")
-    parts = tuple(_sum(text, periods[cpu]) for cpu in sorted(periods))
+    parts = tuple(_sum_of_periods(text, periods[cpu]) for cpu in sorted(periods))
     return Measured(parts, "osnoise_trace", source, tuple(notes))
 
 
@@ -155,7 +155,7 @@ class _Noise:
                 "noise below the threshold is missing (5 µs by default, 1 µs in newer kernels)"
             )
         threshold = None if options.threshold is None else to_ticks(options.threshold)
-        unions = {cpu: _union(found[cpu]) for cpu in sorted(found)}
+        unions = {cpu: _merge_overlapping(found[cpu]) for cpu in sorted(found)}
         last = max(self.last, *(spans[-1][1] for spans in unions.values()))
         parts = []
         for cpu, spans in unions.items():
@@ -192,7 +192,8 @@ def _nest(spans: Spans, start: int, net: int) -> None:
     spans.append([first, start + net, net])
 
 
-def _union(spans: Spans) -> Spans:
+def _merge_overlapping(spans: Spans) -> Spans:
+    """Return the spans in their order, those that overlap or touch made one."""
     merged: Spans = []
     for start, end, net in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -202,13 +203,15 @@ def _union(spans: Spans) -> Spans:
     return merged
 
 
-def _period(text: TextFile, event: Event) -> CpuNoise:
+def _read_period(text: TextFile, event: Event) -> CpuNoise:
+    """Return what the tracer says of one period: run time, noise, and counts by cause."""
     words = event.what.split()
     times = [words[0], words[1], words[3], words[1]]
     return cpu_noise(text, event.line, str(event.cpu), 1, times, words[4:])
 
 
-def _sum(text: TextFile, rows: list[CpuNoise]) -> CpuNoise:
+def _sum_of_periods(text: TextFile, rows: list[CpuNoise]) -> CpuNoise:
+    """Return the sum of the periods of one CPU."""
     try:
         return CpuNoise(
             runtime=sum(row.runtime for row in rows),

@@ -124,6 +124,7 @@ def _split(text: TextFile) -> list[_Run]:
 
 
 def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
+    """Return the detours of a run with notes: several where the time goes back in between."""
     starts, durations = integer_columns(text, run.rows, [_NS, _NS], _ROW)
     back = np.flatnonzero(starts[1:] < starts[:-1]) + 1
     if len(back) > _MAX_RUNS:
@@ -146,15 +147,15 @@ def _detours(text: TextFile, run: _Run) -> list[tuple[Detours, list[str]]]:
             notes.append(f"detours shorter than {shown} were not recorded (the tool's threshold)")
         found.append((detours, notes))
     if len(found) == 1:
-        found[0][1].extend(_check_period(text, run, found[0][0]))
+        found[0][1].extend(_note_on_period(text, run, found[0][0]))
     return found
 
 
 def _threshold(text: TextFile, run: _Run) -> int | None:
     """Return the threshold in ticks: as from durations, the shortest iteration is subtracted."""
-    shortest = _number(text, run, "Minimal cycle length [ns]")
-    percent = _number(text, run, "Threshold: [% minimal cycle length]")
-    limit = _number(text, run, "Threshold [ns]")
+    shortest = _number_in_header(text, run, "Minimal cycle length [ns]")
+    percent = _number_in_header(text, run, "Threshold: [% minimal cycle length]")
+    limit = _number_in_header(text, run, "Threshold [ns]")
     if shortest is None:
         return None
     if limit is None and percent is not None:
@@ -162,8 +163,9 @@ def _threshold(text: TextFile, run: _Run) -> int | None:
     return None if limit is None else max(0, round((limit - shortest) * _NS))
 
 
-def _check_period(text: TextFile, run: _Run, detours: Detours) -> list[str]:
-    seconds = _number(text, run, "Measurement period")
+def _note_on_period(text: TextFile, run: _Run, detours: Detours) -> list[str]:
+    """Return a note where the detours span another time than the file says was measured."""
+    seconds = _number_in_header(text, run, "Measurement period")
     length = detours.length / TICKS_PER_SECOND
     if seconds is None or abs(seconds - length) <= 0.01 + 0.01 * seconds:
         return []
@@ -173,7 +175,8 @@ def _check_period(text: TextFile, run: _Run, detours: Detours) -> list[str]:
     ]
 
 
-def _number(text: TextFile, run: _Run, key: str) -> float | None:
+def _number_in_header(text: TextFile, run: _Run, key: str) -> float | None:
+    """Return the number of a key in a run's header; None where it is not there."""
     if key not in run.header:
         return None
     line, words = run.header[key]

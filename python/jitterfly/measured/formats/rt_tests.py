@@ -69,6 +69,7 @@ def _read_cyclictest(text: TextFile, options: Options) -> Measured:
 
 
 def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: str) -> Measured:
+    """Return a histogram for each thread, once its counts agree with the footer of the file."""
     threads = len(footer["Min Latencies"])
     if threads not in (bins.columns, bins.columns - 1):
         raise text.error(
@@ -77,7 +78,7 @@ def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: st
     for line, row in zip(bins.lines, bins.rows, strict=True):
         if threads < bins.columns and sum(row[:-1]) != row[-1]:
             raise text.error(line, "the last count must be the sum of the others (-H)")
-    overflow = _counts(text, footer.get("Histogram Overflows", []), threads)
+    overflow = _read_counts(text, footer.get("Histogram Overflows", []), threads)
     parts = tuple(
         bins.histogram(
             thread, bins.unit, overflow=overflow[thread], what="latency", cpu=str(thread)
@@ -99,21 +100,23 @@ def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: st
         notes.append(
             f"{above} latencies lie above the last bin; the longest of each thread: {most}"
         )
-    if _differ(text, parts, footer, threads):
+    if _totals_differ(text, parts, footer, threads):
         notes.append("bins and `# Total:` hold different numbers of latencies")
     return Measured(parts, "cyclictest", {"tool": "cyclictest"}, tuple(notes))
 
 
-def _differ(
+def _totals_differ(
     text: TextFile, parts: tuple[Histogram, ...], footer: dict[str, list[str]], threads: int
 ) -> bool:
+    """Return whether the totals that the file prints are not those of its bins."""
     if "Total" not in footer:  # rt-tests 2 prints none
         return False
-    totals = _counts(text, footer["Total"], threads)
+    totals = _read_counts(text, footer["Total"], threads)
     return any(part.total - part.overflow != n for part, n in zip(parts, totals, strict=True))
 
 
-def _counts(text: TextFile, words: list[str], threads: int) -> list[int]:
+def _read_counts(text: TextFile, words: list[str], threads: int) -> list[int]:
+    """Return the count of each thread in a line of the footer, 0 where there is no such line."""
     if not words:
         return [0] * threads
     if len(words) < threads:

@@ -221,7 +221,7 @@ def _read_table(text: TextFile, options: Options) -> Measured:
             tables += 1
             rows = {}
         elif tables and len(words) > 1 and words[0].isdecimal() and words[1].startswith("#"):
-            row = _row(text, line, words)
+            row = _read_row(text, line, words)
             if row.cpu in rows:
                 raise text.error(line, f"CPU {row.cpu} has two rows")
             rows[row.cpu] = row
@@ -237,7 +237,8 @@ def _read_table(text: TextFile, options: Options) -> Measured:
     return Measured(tuple(rows.values()), "rtla_top", {"tool": "rtla osnoise top"}, tuple(notes))
 
 
-def _row(text: TextFile, line: int, words: list[str]) -> CpuNoise:
+def _read_row(text: TextFile, line: int, words: list[str]) -> CpuNoise:
+    """Return the noise of one CPU: a row of `rtla osnoise top`."""
     match = _PERIODS.fullmatch(words[1])
     if match is None or len(words) not in (9, 12):
         raise text.error(line, f"must be a row of 12 columns (hwnoise: 9), got {len(words)}")
