@@ -427,7 +427,7 @@ _FEW_SHOWN = 6  # kinds of work
 
 
 def _rests_lines(costs: Any) -> list[str]:
-    """What the forecast for a card that is not here rests on."""
+    """Return what the forecast for a card that is not here rests on, in lines."""
     device, every = costs.device, costs.device.rests_on
     lines = [
         f"rests on      {device.table}",

@@ -181,7 +181,7 @@ def _of_schedule(model: DeviceModel, case: ScheduleCase, realizations: int, nois
 
 
 def _beside(case: Collective) -> list[str]:
-    """What a case has that those that were measured have not, noise aside."""
+    """Return what a case has, besides noise, that those that were measured have not."""
     parts = {
         counted(case.cycles, "cycle"): case.cycles > 1,
         "compute phases": case.compute_time > 0,

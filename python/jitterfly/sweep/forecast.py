@@ -74,7 +74,7 @@ class Rests:
 
 @dataclass(frozen=True)
 class OnDevice:
-    """What a forecast for a card that is not here adds, and what it rests on.
+    """The addition of a forecast for a card that is not here: its model, and what it rests on.
 
     Attributes
     ----------
