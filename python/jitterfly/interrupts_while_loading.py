@@ -47,7 +47,7 @@ def stop_at_once(number: int, _: object = None) -> None:
 
 
 def stop_while_loading() -> None:
-    """Answer both signals so until `cli.signals.Stopping` does; one that is ignored stays so."""
+    """Answer both signals so until `cli.process.Stopping` does; one that is ignored stays so."""
     if not is_command():
         return
     leave_current_directory()

@@ -28,7 +28,7 @@ def press():
 
 sys.meta_path.insert(0, Press())
 if name == "command":
-    from jitterfly.cli.signals import Stopping
+    from jitterfly.cli.process import Stopping
     import jitterfly.cli.parser as parser
     def stopped(arguments):
         try:
@@ -111,7 +111,7 @@ BUSY = """
 import signal
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.default_int_handler)
-from jitterfly.cli.signals import Stopping
+from jitterfly.cli.process import Stopping
 with Stopping(with_process=True):
     print("begins", flush=True)
     sum(range(10**12))

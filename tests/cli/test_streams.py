@@ -14,7 +14,7 @@ from support.paths import ROOT
 from support.scale import full_scale
 from support.small_study import STUDY
 
-from jitterfly.cli.streams import StandardStreams
+from jitterfly.cli.process import StandardStreams
 from jitterfly.progress import ProgressLine
 from jitterfly.store import Store
 

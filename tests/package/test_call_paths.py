@@ -127,4 +127,4 @@ def test_the_command_that_runs_a_study_goes_through_few_files(entered):
     """From the words of the command to the table and the picture that it makes."""
     files = entered[4]
     assert {"cli/run.py", "studies/toml.py", "sweep/driver.py", "results/tables.py"} <= files
-    assert len(files) <= 70
+    assert len(files) <= 66

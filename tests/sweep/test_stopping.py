@@ -18,8 +18,8 @@ from support.scale import full_scale
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.cli.process import Stopping
 from jitterfly.cli.run import run_study
-from jitterfly.cli.signals import Stopping
 from jitterfly.store import Store
 from jitterfly.studies import load_study
 from jitterfly.sweep import executors

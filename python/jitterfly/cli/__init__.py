@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .streams import StandardStreams
+from .process import StandardStreams, Stopping
 
 if TYPE_CHECKING:
     from .output import GivenOptions
@@ -22,8 +22,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
         return _print_version()
-    from .signals import Stopping
-
     with Stopping(with_process=arguments is None) as stopping, StandardStreams() as streams:
         return streams.code(stopping.code(_run(arguments)))
 

@@ -7,9 +7,6 @@ all of them.
 
 from __future__ import annotations
 
-import argparse
-import re
-
 EXAMPLES = {
     "init": [
         "jitterfly init mine.toml --ranks 16..256 "
@@ -78,33 +75,3 @@ EXAMPLES = {
     ],
     "help": ["jitterfly help syntax", "jitterfly help noise record"],
 }
-_LINE = 96  # letters
-
-
-class Formatter(argparse.HelpFormatter):
-    """Text that was written in lines keeps them, other text is filled."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if "\n" not in text:
-            return super()._fill_text(text, width, indent)
-        return "".join(indent + line for line in text.splitlines(keepends=True))
-
-
-def add_examples(parser: argparse.ArgumentParser, command: str) -> None:
-    """Put the examples of a command before what its help ends with."""
-    parser.formatter_class = Formatter
-    lines = [_in_lines(example) for example in EXAMPLES.get(command, ())]
-    if lines:
-        title = "example" if len(lines) == 1 else "examples"
-        parts = [f"{title}:\n  " + "\n  ".join(lines) + "\n", parser.epilog or ""]
-        parser.epilog = "\n".join(part for part in parts if part)
-
-
-def _in_lines(example: str) -> str:
-    """A command in lines that a terminal holds, as a shell takes them; options stay whole."""
-    lines = [""]
-    for part in re.split(" (?=--)", example):
-        if lines[-1] and len(lines[-1]) + len(part) >= _LINE:
-            lines.append("    ")
-        lines[-1] += part if lines[-1].isspace() or not lines[-1] else f" {part}"
-    return " \\\n  ".join(lines)

@@ -25,7 +25,7 @@ from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
 from ..version import __version__
-from .streams import Nowhere
+from .process import Nowhere
 
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
 _NARROWEST = 60  # letters that a table needs in any case

@@ -9,6 +9,7 @@ to use it.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -30,7 +31,6 @@ from . import (
     slowdown,
     stored_runs,
 )
-from .examples import EXAMPLES, Formatter, add_examples
 from .options import OnceParser
 
 _EXAMPLES = """\
@@ -48,6 +48,7 @@ How numbers, sizes, ranges and noise are written: jitterfly help syntax
 
 
 SHELLS = ("bash", "zsh", "fish")
+_LINE = 96  # letters of an example
 _FILES = {"FILE", "DIR", "FILE.toml", "X.noise", "OUT.noise", "QUESTION.toml", "CURVE", "TABLES"}
 _OF_COMPLETION = """\
 A new shell completes commands, options, their choices and files. To try it in this one:
@@ -56,13 +57,38 @@ bash needs the package bash-completion for the first way.
 """
 
 
+class Formatter(argparse.HelpFormatter):
+    """Text that was written in lines keeps them, other text is filled."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" not in text:
+            return super()._fill_text(text, width, indent)
+        return "".join(indent + line for line in text.splitlines(keepends=True))
+
+
 class _Parser(OnceParser):
     """Errors of usage look like all others: one line, exit code 2."""
 
     given: Sequence[str] = ()
 
+    def format_help(self) -> str:
+        """Return argparse's help, with the command's examples before what it ends with."""
+        from .examples import EXAMPLES
+
+        own = self.epilog
+        lines = [_in_lines(example) for example in EXAMPLES.get(self.prog.partition(" ")[2], ())]
+        if lines:
+            title = "example" if len(lines) == 1 else "examples"
+            parts = [f"{title}:\n  " + "\n  ".join(lines) + "\n", own or ""]
+            self.epilog = "\n".join(part for part in parts if part)
+        text = super().format_help()
+        self.epilog = own
+        return text
+
     def error(self, message: str) -> None:  # type: ignore[override]
         """An option that is not known is told first: it may be why another one is missing."""
+        from .examples import EXAMPLES
+
         known = self._option_string_actions
         strange = [word for word in self.given if word[:2] == "--" and len(word) > 2]
         strange = [word for word in strange if word.partition("=")[0] not in known]
@@ -102,6 +128,16 @@ class _Parser(OnceParser):
         if word == "--picture" and out is not None and "picture" in (out.help or ""):
             hint = f"; the picture goes to --out {out.metavar}"
         self.error(f"unrecognized arguments: {' '.join(arguments)}{hint}")
+
+
+def _in_lines(example: str) -> str:
+    """A command in lines that a terminal holds, as a shell takes them; options stay whole."""
+    lines = [""]
+    for part in re.split(" (?=--)", example):
+        if lines[-1] and len(lines[-1]) + len(part) >= _LINE:
+            lines.append("    ")
+        lines[-1] += part if lines[-1].isspace() or not lines[-1] else f" {part}"
+    return " \\\n  ".join(lines)
 
 
 def _taken_by(option: str) -> str:
@@ -168,12 +204,12 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
             add(commands)
         extensions.add_commands(commands, added)
         _add_general(commands, parser)
-    for words, one in leaves(parser):
+    for _, one in leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
         options = [action.dest for action in one._actions if action.option_strings]
         one.set_defaults(option_names=options)
         output.add_levels(one)
-        add_examples(one, words)
+        one.formatter_class = Formatter
     return parser
 
 

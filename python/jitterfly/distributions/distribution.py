@@ -598,20 +598,6 @@ def _range_of(value: Any) -> str:
     return ""
 
 
-def number_alone(table: Any) -> Any:
-    """The parameter in the table of a distribution that has only one; anything else as it is.
-
-    Examples
-    --------
-    >>> number_alone({"kind": "constant", "value": 1e-05}), number_alone("all")
-    (1e-05, 'all')
-    """
-    if not isinstance(table, Mapping) or table.get("kind") not in Distribution.kinds():
-        return table
-    values = [value for key, value in table.items() if key != "kind"]
-    return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
-
-
 class Drawn(Converted["Distribution | Time | Mapping[str, Any]", "Distribution"]):
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..algorithms import Butterfly
 from ..case import Case, check_effective, warn_of_ineffective_speeds, warn_of_unused_costs
-from ..distributions.distribution import number_alone
+from ..distributions import Distribution
 from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
 from ..noise import Noise
 from ..observables import Column, MeasureFamily, Observable
@@ -384,11 +384,19 @@ def _coordinate(
     given: Any = value.settings[axis.path] if axis.path else None
     field: Any = get_path(table, axis.path) if axis.path else None
     if not isinstance(given, Mapping):
-        field = number_alone(field)
+        field = _number_alone(field)
     numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
     if value.label in named:
         numbers = [named[value.label]]
     return numbers[0] if numbers else value.label
+
+
+def _number_alone(table: Any) -> Any:
+    """The parameter in the table of a distribution that has only one; anything else as it is."""
+    if not isinstance(table, Mapping) or table.get("kind") not in Distribution.kinds():
+        return table
+    values = [value for key, value in table.items() if key != "kind"]
+    return values[0] if len(values) == 1 and isinstance(values[0], (int, float)) else table
 
 
 def _numbers_named(axis: Axis) -> dict[str, float | int]:
