@@ -124,7 +124,7 @@ def test_several_workers_for_each(monkeypatch, four):
 
 def test_processes_are_bound_to_their_devices(monkeypatch, four):
     environ(monkeypatch, SRUN | {"SLURM_GPUS_PER_TASK": "2", "CUDA_VISIBLE_DEVICES": "6,7"})
-    with executors.check_workers("gpus", "auto", None).open() as pool:
+    with executors.check_workers("gpus", "auto", None).start() as pool:
         found = [pool.submit(os.getenv, "CUDA_VISIBLE_DEVICES") for _ in range(8)]
         assert {future.result() for future in found} <= {"6", "7"}
 

@@ -480,7 +480,7 @@ def run(
                     dispatcher = BatchDispatcher(store, runs, line, on_error, writer)
                     if not all(one.done for one in runs):
                         opened = (
-                            chosen.open()
+                            chosen.start()
                             if executor is None
                             else contextlib.nullcontext(executor)  # the caller shuts it down
                         )

@@ -289,8 +289,8 @@ class Workers:
     threads: int | None
     devices: tuple[str, ...] | None = None
 
-    def open(self) -> Executor:
-        """Open their executor."""
+    def start(self) -> Executor:
+        """Start them; their executor is closed by the caller."""
         if self.kind is None:
             return InProcess()
         if self.kind == "mpi":
