@@ -203,11 +203,15 @@ def forecast(
         timed_phase("trying a few cells"),
         tempfile.TemporaryDirectory(prefix="jitterfly-") as folder,
     ):
-        (Path(folder) / "records").mkdir()
-        store = Store(Path(folder), study, {"backend": []})
+
+        def store_in(name: str) -> Store:
+            path = Path(folder) / name
+            (path / "records").mkdir(parents=True)
+            return Store(path, study, {"backend": []})
+
         known = device_model is not None
         make = _repeated(study.seed) if known else _simulated(study.seed, backend, threads)
-        tries = _tries(store, cells, make, engine=not known)
+        tries = _tries(store_in, cells, make, engine=not known)
     names = _statistics(study)
     cases = sum(len(cell.variants) for cell in cells)
     families = max((len(study.families(cell)) for cell in cells[:1]), default=0)
@@ -308,14 +312,18 @@ def _expected_looks(cell: Cell) -> float:
     return 1.0 if cell.least == cell.limit else 2 + math.log2(cell.limit / cell.least)
 
 
-def _tries(store: Store, cells: Sequence[Cell], make: _Make, *, engine: bool) -> list[_Trial]:
+def _tries(
+    store_in: Callable[[str], Store], cells: Sequence[Cell], make: _Make, *, engine: bool
+) -> list[_Trial]:
+    store = store_in("tries")
     by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
                if cell.work <= _MOST_WORK]  # fmt: skip
     if not by_work:
         least = [cell for cell in cells if engine and cell.work <= _MOST_ALONE]
         least = sorted(least, key=lambda cell: cell.work)[:1]
         return [_run_trial(store, cell, make, engine) for cell in least]
-    _run_trial(store, by_work[0], make, engine)  # the very first one loads modules
+    # The very first one loads modules. What it stores would not be written again.
+    _run_trial(store_in("first"), by_work[0], make, engine)
     # The ends come first: what lies between them is told by them where the time ends.
     parts = [0, _TRIED - 1, *sorted(range(1, _TRIED - 1), key=lambda i: abs(2 * i - _TRIED + 1))]
     numbers = dict.fromkeys(round(i * (len(by_work) - 1) / (_TRIED - 1)) for i in parts)
@@ -352,7 +360,7 @@ def _run_trial(store: Store, cell: Cell, make: _Make, engine: bool) -> _Trial:
     fixed = kept + few_looked + (min(max(alone - each, 0.0), _CALL) if engine else 0.0)
     files = store.records(cell).samples
     packed = sum(entry.size for file in files for entry in file.entries)
-    # All that are there: the very first try of this cell may have stored more.
+    # All that are there, once for variants that are the same case.
     samples = sum((entry.end - entry.first) * len(file.identity.columns)
                   for file in files for entry in file.entries)  # fmt: skip
     return _Trial(float(cell.work), fixed, each, host, _summary_seconds(store, cell, stored),
