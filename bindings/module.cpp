@@ -208,7 +208,8 @@ Ticks busy(const jf::Program& p, std::uint64_t seed, std::int64_t realization, s
 std::int64_t memory(const jf::Program& p, const std::string& backend, int threads,
                     std::int64_t count) {
   const jf::Request request = make_request(0, 0, count, "max", threads);
-  return jf::use_gpu(backend) ? jf::gpu::memory(p, request) : jf::cpu::memory(p, request);
+  const bool gpu = jf::use_gpu(backend);
+  return jf::without_gil([&] { return (gpu ? jf::gpu::memory : jf::cpu::memory)(p, request); });
 }
 
 // Bytes of the loads of a realization under congestion, and of what makes them on the host.
@@ -301,6 +302,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("control_group_threads", &jf::cpu::control_group_threads, py::arg("root") = "",
         "What control groups limit this process to, rounded up; 0: nothing.");
   m.def("gpu_memory_available", &jf::gpu::available_memory,
+        py::call_guard<py::gil_scoped_release>(),
         "Bytes of GPU memory that simulate may take now; 0 without a device.");
   m.def("end_on_second_signal", &end_on_second_signal, py::arg("numbers"), py::arg("seconds"),
         "Of these signals, which Python handles, a second one ends the process at once, whatever "
@@ -308,6 +310,11 @@ PYBIND11_MODULE(_core, m) {
         "signal.signal takes that back.");
   m.def("cuda_status", &jf::gpu::status, py::call_guard<py::gil_scoped_release>(),
         "'' if a GPU can be used, else why not.");
+  m.def("device_count", &jf::gpu::device_count, py::call_guard<py::gil_scoped_release>(),
+        "The GPUs that CUDA shows this process; none is started for it.");
+  m.def("use_device", &jf::gpu::use_device, py::arg("number"),
+        py::call_guard<py::gil_scoped_release>(),
+        "Lets all that this thread runs with backend 'cuda' run on this GPU.");
   m.def("devices", [] {
     py::list list;
     for (const jf::gpu::Device& d : jf::gpu::devices()) list.append(device_dict(d));

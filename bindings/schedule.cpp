@@ -125,8 +125,11 @@ std::int64_t schedule_memory(const Plan& plan, const Program& program, std::int6
                              int threads, const std::string& backend) {
   check_threads(threads);
   const Request request{0, 0, count, false, threads};
-  return use_gpu(backend) ? schedule::gpu::memory(program, plan, request)
-                          : schedule::memory(program, plan, request);
+  const bool gpu = use_gpu(backend);
+  return without_gil([&] {
+    return gpu ? schedule::gpu::memory(program, plan, request)
+               : schedule::memory(program, plan, request);
+  });
 }
 
 using Numbers = Array<std::uint32_t>;

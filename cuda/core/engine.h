@@ -102,7 +102,10 @@ struct Device {
   int multiprocessors, clock_khz, driver_version, runtime_version;
 };
 
-std::string status();  // "" if a device can be used, else the reason why not
+// Each thread of the host has a current device, at first device 0, on which all that follows runs.
+int device_count();           // that CUDA shows this process; no device is started for it
+void use_device(int number);  // makes a device the calling thread's
+std::string status();         // "" if the current device can be used, else the reason why not
 std::vector<Device> devices();
 void simulate(const Program& program, const Request& request, Tick* out, const Poll& poll);
 std::int64_t available_memory();  // bytes that a run may use now; 0 without a device

@@ -39,15 +39,21 @@ struct CudaError : std::runtime_error {
 
 namespace jf::gpu {
 
-// Of the current device.
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
+// --- The current device is that of the calling thread.
+
+inline int current_device() {
+  int device = 0;
   JF_CUDA_TRY(cudaGetDevice(&device));
-  JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, device));
+  return device;
+}
+
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  JF_CUDA_TRY(cudaDeviceGetAttribute(&value, attribute, current_device()));
   return value;
 }
 
-// Throws the reason why no device can be used, if none can.
+// Throws the reason why the current device can not be used, if it can not.
 inline void require_device() {
   const std::string why = status();
   if (!why.empty()) throw std::runtime_error(why);
@@ -62,8 +68,7 @@ inline void prepare_kernel(const void* kernel, int block, std::int64_t shared_by
   using Shape = std::pair<int, std::int64_t>;
   static std::mutex mutex;
   static std::map<std::pair<int, const void*>, Shape> prepared;  // by device and kernel
-  int device = 0;
-  JF_CUDA_TRY(cudaGetDevice(&device));
+  const int device = current_device();
   const std::lock_guard hold(mutex);
   const auto found = prepared.find({device, kernel});
   if (found != prepared.end() && found->second == Shape{block, shared_bytes}) return;

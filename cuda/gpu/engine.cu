@@ -47,6 +47,15 @@ std::string on_device() {
 
 }  // namespace
 
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  (void)cudaGetLastError();  // status() says why there is none
+  return 0;
+}
+
+void use_device(int number) { JF_CUDA_TRY(cudaSetDevice(number)); }
+
 std::string status() {
   int count = 0, driver = 0;
   if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)

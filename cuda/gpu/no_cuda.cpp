@@ -11,6 +11,8 @@
 namespace jf::gpu {
 
 std::string status() { return std::string("no CUDA in this build: ") + build::kCudaNote; }
+int device_count() { return 0; }
+void use_device(int) { throw std::runtime_error(status()); }
 std::vector<Device> devices() { return {}; }
 void simulate(const Program&, const Request&, Tick*, const Poll&) {
   throw std::runtime_error(status());

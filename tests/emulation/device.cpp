@@ -18,6 +18,7 @@ void expect(bool right, const char* what, int line) {
 void small(int) {}
 void large(int) {}
 void shared_by_threads(long) {}
+void of_devices(char) {}
 
 FakeDevice::Kernel& kernel(const void* address) { return fake.kernels.at(address); }
 template <class... P>
@@ -62,6 +63,37 @@ void threads_of_one_process() {
   for (const std::string& error : errors) EXPECT(error.empty());
   EXPECT(kernel(address_of(&shared_by_threads)).told == std::vector<int>{fake.optin});
   EXPECT(kernel(address_of(&shared_by_threads)).launches == 8000);
+}
+
+// Each thread has a device, which is prepared, launched on and allocated from by itself.
+void a_thread_for_each_device() {
+  fakes[2].optin = 60'000;  // the devices of a machine need not be alike
+  std::vector<std::thread> threads;
+  std::vector<std::string> errors(kFakeDevices);
+  for (int d = 0; d < kFakeDevices; ++d)
+    threads.emplace_back([d, &errors] {
+      try {
+        EXPECT(jf::gpu::current_device() == 0 && cudaSetDevice(d) == cudaSuccess);
+        fakes[d].memory = 10'000;
+        Gpu gpu;
+        for (int i = 0; i < 1000 + d; ++i) {
+          Gpu::Arena arena(gpu, 1024 + 256 * d);
+          EXPECT(fakes[d].taken == static_cast<std::size_t>(1024 + 256 * d));
+          arena.upload(std::vector<int>{1, 2, 3});
+          gpu.launch(&of_devices, 1, 256, 50'000, 'x');
+        }
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(d)] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& error : errors) EXPECT(error.empty());
+  for (int d = 0; d < kFakeDevices; ++d) {
+    const FakeDevice::Kernel& k = fakes[d].kernels.at(address_of(&of_devices));
+    EXPECT(k.launches == 1000 + d && k.told == std::vector<int>{fakes[d].optin});
+    EXPECT(fakes[d].taken == 0 && fakes[d].allocations.empty());
+  }
+  EXPECT(jf::gpu::current_device() == 0);  // of this thread
 }
 
 void memory_in_one_piece() {
@@ -115,8 +147,8 @@ struct Check {
 };
 #define CHECK(name) {#name, name}
 const Check kChecks[] = {CHECK(what_a_kernel_may_have), CHECK(what_is_set_aside),
-                         CHECK(threads_of_one_process), CHECK(memory_in_one_piece),
-                         CHECK(memory_that_is_not_there)};
+                         CHECK(threads_of_one_process), CHECK(a_thread_for_each_device),
+                         CHECK(memory_in_one_piece),    CHECK(memory_that_is_not_there)};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ CHECKS = [
     "what_a_kernel_may_have",
     "what_is_set_aside",
     "threads_of_one_process",
+    "a_thread_for_each_device",
     "memory_in_one_piece",
     "memory_that_is_not_there",
 ]
