@@ -20,7 +20,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,16 @@ class UnusedGPUWarning(RuntimeWarning):
     a process says so once. `CUDA_VISIBLE_DEVICES=""` and `backend="cpu"` ask for the CPU: then
     nothing is said.
     """
+
+
+class _Thread(threading.local):
+    """The state of a thread that runs batches on a GPU of its own (`use_device`)."""
+
+    device: int | None = None
+    stop: threading.Event | None = None
+
+
+_thread = _Thread()
 
 
 class _Process:
@@ -129,8 +139,54 @@ def gpu_problem() -> str:
     if not status:
         _Process.started = True
         return ""
+    return _with_remedy(status)
+
+
+def _with_remedy(status: str) -> str:
     mend = gpu_remedy(status, core.build_info(), driver_version()) if gpu_present() else ""
     return f"{status}; {mend}" if mend else status
+
+
+def count_devices() -> int:
+    """Count the GPUs that CUDA shows this process, without the start of one."""
+    if _Process.forked or not gpu_present():
+        return 0
+    count = core.device_count()
+    _Process.started = _Process.started or count > 0
+    return count
+
+
+def device_problems(numbers: Sequence[int]) -> list[str]:
+    """Say of each of these GPUs why this process can not use it; "" if it can.
+
+    CUDA starts on all of them at the same time. Ctrl-C is heard.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    def ask(number: int) -> str:
+        try:
+            core.use_device(number)
+            return core.cuda_status()
+        except RuntimeError as error:
+            return f"no usable GPU: {error}"
+
+    with ThreadPoolExecutor(len(numbers)) as threads:
+        statuses = list(threads.map(ask, numbers))
+    return [_with_remedy(status) if status else "" for status in statuses]
+
+
+def use_device(number: int, stop: threading.Event) -> None:
+    """Run on this GPU what this thread runs with it from now on, until `stop` is set."""
+    try:
+        core.use_device(number)
+    except RuntimeError as error:
+        raise DeviceFailed(f"{_NOT_HERE}{error}") from None
+    _thread.device, _thread.stop = number, stop
+
+
+def device_of_thread() -> int | None:
+    """The GPU that `use_device` gave this thread; None: the process's own, which is the first."""
+    return _thread.device
 
 
 def gpu_devices() -> list[dict[str, Any]]:
@@ -264,6 +320,10 @@ class BackendError(ValueError, RuntimeError):
     """The backend that was asked for can not be used here; the message says why."""
 
 
+class DeviceFailed(BackendError):
+    """A GPU failed while it ran."""
+
+
 def backend_named(backend: str) -> str:
     """The backend that a word means: "gpu" is "cuda"; what is none is left to `check_backend`."""
     return _ALSO.get(backend, backend) if isinstance(backend, str) else backend
@@ -349,24 +409,31 @@ def reporting(
 
     Raises
     ------
-    BackendError
+    DeviceFailed
         The GPU's engine failed. Errors of `progress`, which come through the engine, stay theirs.
+    KeyboardInterrupt
+        In a thread of `use_device`: it is to stop. Python tells the main thread alone of Ctrl-C.
     """
     theirs: list[Exception] = []
+    stop = _thread.stop
 
     def report(done: int) -> None:
+        if stop is not None and stop.is_set():
+            raise KeyboardInterrupt
+        if progress is None:
+            return
         try:
-            progress(done, realizations)  # type: ignore[misc]
+            progress(done, realizations)
         except Exception as error:
             theirs.append(error)
             raise
 
     try:
-        yield None if progress is None else report
+        yield None if progress is None and stop is None else report
     except RuntimeError as error:
         if backend != "cuda" or error in theirs:
             raise
-        raise BackendError(f"backend 'cuda' failed: {error}") from None
+        raise DeviceFailed(f"backend 'cuda' failed: {error}") from None
 
 
 def choose_backend(

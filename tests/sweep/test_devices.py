@@ -1,12 +1,18 @@
 """Which GPUs a process takes, by launcher, local rank and CUDA_VISIBLE_DEVICES; no GPU needed."""
 
 import os
+import signal
+import threading
+import time
+import warnings
 
 import pytest
 from support import sweep_cases
+from support.fake_devices import FakeDevices
 
 from jitterfly import backends, launchers
-from jitterfly.sweep import executors, run
+from jitterfly.cli import main
+from jitterfly.sweep import CellsFailed, Stopped, batches, executors, run
 
 FOUR = "0,1,2,3"
 SRUN = {"SLURM_LOCALID": "1", "SLURM_STEP_TASKS_PER_NODE": "2"}
@@ -147,3 +153,170 @@ def test_a_process_that_fails_to_look_for_devices(monkeypatch):
     monkeypatch.setattr(backends, "gpu_present", lambda *_: True)
     monkeypatch.setattr(backends, "_ASK", "exit('no such {path}')".replace("{path}", "luck"))
     assert backends.ask_devices() == ("a process that looks for GPUs fails: no such luck", 0)
+
+
+# --- One process, and a thread for each device.
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "out"
+    run(sweep_cases.study(), path)
+    return sweep_cases.contents(path)
+
+
+@pytest.fixture
+def cards(monkeypatch, tmp_path):
+    """Three devices, and no launcher."""
+    environ(monkeypatch, {})
+    (tmp_path / "dev").mkdir()
+    batches._engine.cache_clear()
+    yield FakeDevices(3).install(monkeypatch, tmp_path / "dev")
+    batches._engine.cache_clear()
+
+
+def run_here(tmp_path, **options):
+    """Run the study with targets; all that it leaves."""
+    run(sweep_cases.study(), tmp_path / "out", batch_seconds=0.01, **options)
+    return sweep_cases.contents(tmp_path / "out")
+
+
+@pytest.mark.parametrize("backend", ["auto", "cuda"])
+def test_all_devices_and_one_make_the_same(tmp_path, cards, whole, backend):
+    assert run_here(tmp_path, backend=backend) == whole
+    assert sorted(cards.ran) == [0, 1, 2]
+    assert min(cards.ran.values()) > 1
+
+
+@pytest.mark.parametrize(
+    ("devices", "ran"), [("all", [0, 1, 2]), ("0,2", [0, 2]), ([1], [1]), (2, [2]), (None, [0])]
+)
+def test_the_devices_that_are_asked_for(tmp_path, cards, whole, devices, ran):
+    """And no other is touched: it may be another user's."""
+    assert run_here(tmp_path, devices=devices) == whole
+    assert sorted(cards.ran) == ran
+    assert cards.started == set(ran)
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_the_threads_of_a_process(monkeypatch, tmp_path, launcher):
+    """The same devices as its workers would have, by their numbers among those that CUDA shows."""
+    environment, own = LAUNCHERS[launcher]
+    environ(monkeypatch, environment)
+    listed = launchers.listed_devices()
+    slices = listed is not None and any(name.startswith("MIG") for name in listed)
+    count = 4 if listed is None else 1 if slices else len(listed)
+    cards = FakeDevices(count).install(monkeypatch, tmp_path)
+    workers = executors.check_workers(None, "auto", None, devices="all")
+    if slices:
+        assert launchers.listed_devices()[:1] == own.split()[:1]
+        own = launchers.listed_devices()[0]
+    listed = launchers.listed_devices()
+    names = [str(number) for number in range(count)] if listed is None else listed
+    assert [names[number] for number in workers.devices or range(min(count, 1))] == own.split()
+    assert cards.started == set(workers.devices)
+
+
+def test_a_device_that_fails_leaves_its_batches_to_others(tmp_path, cards, whole):
+    cards.failing = {1}
+    with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more in this run: "):
+        assert run_here(tmp_path) == whole
+    assert cards.ran[1] == 1
+    assert min(cards.ran[0], cards.ran[2]) > 1
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.backends.UnusedGPUWarning")
+def test_devices_that_all_fail(tmp_path, cards):
+    cards.failing = {0, 1, 2}
+    with pytest.raises(CellsFailed, match="backend 'cuda' failed: an illegal memory access"):
+        run_here(tmp_path, on_error="finish")
+
+
+def test_a_device_that_another_process_has(tmp_path, cards, whole):
+    cards.problems[0] = "no usable GPU: busy (cudaErrorDevicesUnavailable)"
+    with pytest.warns(backends.UnusedGPUWarning, match="GPU 0 is not used: no usable GPU: busy"):
+        assert run_here(tmp_path) == whole
+    assert sorted(cards.ran) == [1, 2]
+    with pytest.raises(backends.BackendError, match="GPU 0 can not be used here: no usable GPU"):
+        run_here(tmp_path, devices=[1, 0])
+
+
+def test_no_device_can_be_used(tmp_path, cards, whole):
+    cards.problems = dict.fromkeys(range(3), "no usable GPU: busy (cudaErrorDevicesUnavailable)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", backends.UnusedGPUWarning)
+        assert run_here(tmp_path) == whole
+    assert not cards.ran
+    with pytest.raises(backends.BackendError, match="backend 'cuda' can not be used here: no us"):
+        run_here(tmp_path, backend="cuda")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"devices": "0,3"}, "devices must be below 3, the number of GPUs, got 3"),
+        ({"devices": "x"}, "devices must be 'all' or different numbers of GPUs such as 0,2, got"),
+        ({"devices": ""}, "devices must be 'all' or different"),
+        ({"devices": []}, "devices must be 'all' or different"),
+        ({"devices": [1, 1]}, "devices must be 'all' or different"),
+        ({"devices": [-1]}, "devices must be 'all' or different"),
+        ({"devices": 0.5}, "devices must be 'all' or different"),
+        ({"devices": "0", "threads": 2}, "threads must be None with devices: they are the CPU's"),
+        ({"devices": "0", "backend": "cpu"}, "devices must be 'all' with the CPU, MPI or an exec"),
+        ({"devices": "0", "workers": "sockets"}, "devices must be 'all' with the CPU, MPI or an"),
+        ({"devices": "0", "workers": 2}, "devices must be 'all' with the CPU, MPI or an executor"),
+    ],
+)
+def test_devices_that_can_not_be_had(tmp_path, cards, options, message):
+    with pytest.raises(ValueError, match=message):
+        run_here(tmp_path, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_devices_where_there_are_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(backends, "_DEVICES", tmp_path)
+    if not backends.gpu_problem():
+        pytest.skip("this process has started CUDA")
+    with pytest.raises(backends.BackendError, match="devices can not be used here: no "):
+        run_here(tmp_path, devices=[0])
+
+
+def test_workers_on_some_of_the_devices(monkeypatch, four):
+    environ(monkeypatch, {"CUDA_VISIBLE_DEVICES": "7,6,5"})
+    workers = executors.check_workers("gpus", "auto", None, devices="0,2")
+    assert workers.devices == ("7", "5")
+    with pytest.raises(ValueError, match="devices must be below 3, the number of GPUs, got 3"):
+        executors.check_workers("gpus", "auto", None, devices=[3])
+
+
+def test_ctrl_c_stops_all_devices(tmp_path, cards):
+    """At once, although each thread is in the middle of a batch that takes minutes."""
+    text = sweep_cases.changed(sweep_cases.PLAIN, ("[2, 8, 32, 64]", "[1048576, 2097152, 4194304]"))
+    text = text.replace("max = 3000", "max = 3_000_000").replace('"all"', "2")
+    pressed = []
+
+    def press():
+        while sorted(cards.ran) != [0, 1, 2]:
+            time.sleep(0.001)
+        time.sleep(0.2)
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    with pytest.raises(Stopped, match="the same command goes on from there"):
+        run(sweep_cases.study(text), tmp_path / "out", batch_seconds=600)
+    assert time.monotonic() - pressed[0] < 8
+    pressing.join()
+    assert sum(cards.ran.values()) == 3
+    assert not [thread for thread in threading.enumerate() if "_feed" in thread.name]
+
+
+def test_the_command(tmp_path, cards, blank_pictures, capsys):
+    (tmp_path / "plain.toml").write_text(sweep_cases.PLAIN)
+    command = ["run", str(tmp_path / "plain.toml"), "--out", str(tmp_path / "out")]
+    assert main([*command, "--devices", "1,3"]) == 2
+    assert "--devices must be below 3, the number of GPUs, got 3" in capsys.readouterr().err
+    assert main([*command, "--devices", "1,2"]) == 0
+    assert set(cards.ran) <= {1, 2}
+    assert cards.started == {1, 2}

@@ -26,7 +26,7 @@ from .output import add_json, print_json, progress_stream, tell, warn_without_ma
 
 WORKERS = """\
 workers:
-  default          this process
+  default          this process, with a thread for each GPU
   --workers gpus   a process for each GPU
   --workers sockets, or a number: so many processes that share the processors, or with
                    --backend cuda the GPUs (for NVIDIA's MPS)
@@ -44,6 +44,12 @@ RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that say how a study is run, not which."""
     add_backend(parser)
+    parser.add_argument(
+        "--devices",
+        metavar="all|0,2",
+        default="all",
+        help="the GPUs, by their numbers (default: all of this process)",
+    )
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
     parser.add_argument(
         "--on-error",
@@ -62,6 +68,7 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
     return {
         "backend": chosen.backend,
         "threads": threads,
+        "devices": chosen.devices,
         "workers": chosen.workers,
         "on_error": chosen.on_error,
         "force": chosen.force,

@@ -27,7 +27,7 @@ schedules:
 # Options of `run` that are for studies alone, and what they are without being given.
 _OF_STUDIES = {
     "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
-    "device_model": None, "workers": None, "on_error": "stop", "force": False,
+    "device_model": None, "workers": None, "devices": "all", "on_error": "stop", "force": False,
 }  # fmt: skip
 _OF_SCHEDULES = dict.fromkeys(
     ("noise", "network", "speed", "picture", "order", "order_checks", "marks", "marks_csv")

@@ -258,6 +258,7 @@ class Study:
         workers: str | int | None = None,
         backend: str = "auto",
         threads: int | None = None,
+        devices: str | int | Sequence[int] | None = "all",
         realizations: int | None = None,
         seed: int | None = None,
         targets: Sequence[Target | str] | None = None,
@@ -282,6 +283,9 @@ class Study:
             processors, or with backend "cuda" the GPUs), "mpi". Without it this process alone.
         backend, threads
             As in `simulate`; threads of each worker.
+        devices : str, int or list of int
+            The GPUs: "all" of this process, with a thread for each; or numbers of those that CUDA
+            shows, such as "0,2" or [0, 2]. None: the first.
         realizations : int, optional
             Of each cell, in place of the study's budget; with targets the most.
         seed, targets
@@ -331,8 +335,8 @@ class Study:
         """
         found: StudyResult = optional_packages.run_study(
             self, out, executor=executor, workers=workers, backend=backend, threads=threads,
-            realizations=realizations, seed=seed, targets=targets, force=force, on_error=on_error,
-            stream=stream, progress=progress,
+            devices=devices, realizations=realizations, seed=seed, targets=targets, force=force,
+            on_error=on_error, stream=stream, progress=progress,
         )  # fmt: skip
         return found
 

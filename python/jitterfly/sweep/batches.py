@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import launchers
-from ..backends import BackendError, ask_devices, core, takes_gpu
+from ..backends import BackendError, ask_devices, core, device_of_thread, takes_gpu
 from ..fields import MOST_THREADS
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
@@ -58,13 +58,15 @@ def run_batch(batch: Batch) -> BatchResult:
     for variant in cell.variants:
         # A thread of a GPU executes a whole schedule: "auto" is the CPU, as in `simulate_schedule`.
         alone = batch.backend == "auto" and isinstance(variant.case, ScheduleCase)
-        backend, threads = _engine("cpu" if alone else batch.backend, batch.threads)
+        backend, threads = "cpu" if alone else batch.backend, batch.threads
+        if alone or device_of_thread() is None:
+            backend, threads = _engine(backend, threads)
         try:
             ticks, used = variant.case.realize(
                 batch.count, batch.seed, batch.first, backend, threads
             )
         except ValueError as error:
-            kind = BackendError if isinstance(error, BackendError) else ValueError
+            kind = type(error) if isinstance(error, BackendError) else ValueError
             raise kind(f"{variant.label}: {error}" if variant.label else str(error)) from None
         parts.append(ticks)
         backends.append(used)

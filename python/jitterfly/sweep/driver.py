@@ -370,6 +370,7 @@ def run(
     shard: Shard | str | None = None,
     backend: str = "auto",
     threads: int | None = None,
+    devices: str | int | Sequence[int] | None = "all",
     realizations: int | None = None,
     seed: int | None = None,
     targets: Sequence[str | Target] | None = None,
@@ -401,6 +402,9 @@ def run(
     shard : str or Shard, optional
         Run a part of the cells, such as "2/8", into a directory of its own in `out`; see
         `store.merge`. "1/1", too, is such a part here; on the command line it is a plain run.
+    devices : str, int or list of int
+        The GPUs: "all" of this process, with a thread for each; or numbers of those that CUDA
+        shows, such as "0,2" or [0, 2]. None: the first. Workers of "gpus" are on these, too.
     backend, threads, realizations, seed, targets, force, on_error, stream, progress
         As in `Study.run`.
     finish : callable, optional
@@ -429,7 +433,6 @@ def run(
         Ctrl-C. What was run is on disk; the same call goes on from there.
     """
     check_choice(on_error, "on_error", ("stop", "finish"))
-    chosen = executors.check_workers(workers, backend, threads, executor)
     if shard is not None and not isinstance(shard, Shard):
         shard = Shard.parse(shard)
     if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
@@ -445,9 +448,13 @@ def run(
     study = overridden(study, realizations, seed, targets)
     check_columns(study)
     cells = study.cells()
-    of_gpus = chosen.kind == "gpus" and chosen.backend == "auto"
-    if of_gpus and all(cell.of_schedules for cell in cells):
-        raise ValueError("workers 'gpus' need backend 'cuda' for schedules: 'auto' is the CPU")
+    schedules = sum(cell.of_schedules for cell in cells) if backend == "auto" else 0
+    if schedules and devices == "all":
+        devices = None  # the CPU executes them, with all its threads at a time
+    chosen = executors.check_workers(workers, backend, threads, executor, devices)
+    if chosen.devices and schedules == len(cells):
+        what = "devices" if chosen.kind is None else "workers 'gpus'"
+        raise ValueError(f"{what} need backend 'cuda' for schedules: 'auto' is the CPU")
     out = Path(out)
     if shard is not None:
         cells, out = shard.of(cells), shard.folder(out)

@@ -13,6 +13,7 @@ import queue
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
@@ -22,9 +23,29 @@ from pathlib import Path
 from typing import Any
 
 from .. import launchers
-from ..backends import BACKENDS, ask_devices, backend_named, check_backend, core
-from ..fields import MOST_THREADS, check_choice, check_integer, option_of, shorten
-from ..launchers import own_devices, show_device
+from ..backends import (
+    BACKENDS,
+    BackendError,
+    DeviceFailed,
+    UnusedGPUWarning,
+    ask_devices,
+    backend_named,
+    check_backend,
+    core,
+    count_devices,
+    device_problems,
+    gpu_problem,
+    use_device,
+)
+from ..fields import (
+    MOST_THREADS,
+    check_choice,
+    check_integer,
+    option_of,
+    shorten,
+    stacklevel_of_user,
+)
+from ..launchers import bind_device, listed_devices, own_devices, show_device
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -41,21 +62,12 @@ class WorkersBroken(RuntimeError):
     """A worker can not even start."""
 
 
-class Pool(Executor):
-    """A pool of spawned processes, one for each of `setups`, which call ``prepare(setup)`` first.
+class _Pool(Executor):
+    """What pools share: calls in a queue, and a thread for each of `setups`, which serves them."""
 
-    A process that dies costs the call that it was at, and no other.
-    `concurrent.futures.ProcessPoolExecutor` gives up all its calls, and does not say which of them
-    was at fault.
-    """
-
-    def __init__(self, prepare: Callable[[Any], object], setups: Sequence[Any]):
+    def __init__(self, setups: Sequence[Any]):
         self.num_workers = len(setups)
-        self._prepare = prepare
         self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._processes: dict[int, multiprocessing.process.BaseProcess] = {}
-        self._starting = threading.Lock()
-        self._joining = threading.Lock()
         self._closed = False
         self._threads = [
             threading.Thread(target=self._feed, args=(number, setup), daemon=True)
@@ -63,6 +75,10 @@ class Pool(Executor):
         ]
         for thread in self._threads:
             thread.start()
+
+    def _feed(self, number: int, setup: Any) -> None:
+        """Serve calls until None comes instead of one."""
+        raise NotImplementedError
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call, as every executor does."""
@@ -85,31 +101,22 @@ class Pool(Executor):
                 thread.join()
 
     def kill(self) -> None:
-        """Stop at once, whatever the workers are at.
-
-        It waits for the processes, not for the threads: if Ctrl-C interrupted this thread in the
-        middle of a method of a future, that future is locked for ever, and its thread waits.
-        """
+        """Stop at once, whatever the workers are at."""
         self._closed = True
         self._cancel()
-        with self._starting:
-            processes = list(self._processes.values())
-        for process in processes:
-            process.kill()
+        self._end_calls()
         for _ in self._threads:
             self._calls.put(None)
-        for process in processes:
-            self._join(process)
+
+    def _end_calls(self) -> None:
+        """End the calls that the workers are at."""
+        raise NotImplementedError
 
     def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> None:
         if kind is None:
             self.shutdown()
         else:
             self.kill()
-
-    def pids(self) -> list[int]:
-        """The process ids of the workers that run."""
-        return [process.pid for process in self._processes.values() if process.pid]
 
     def _cancel(self) -> None:
         while True:
@@ -119,6 +126,42 @@ class Pool(Executor):
                 return
             if call is not None:
                 call[0].cancel()
+
+
+class Pool(_Pool):
+    """A pool of spawned processes, one for each of `setups`, which call ``prepare(setup)`` first.
+
+    A process that dies costs the call that it was at, and no other.
+    `concurrent.futures.ProcessPoolExecutor` gives up all its calls, and does not say which of them
+    was at fault.
+    """
+
+    def __init__(self, prepare: Callable[[Any], object], setups: Sequence[Any]):
+        self._prepare = prepare
+        self._processes: dict[int, multiprocessing.process.BaseProcess] = {}
+        self._starting = threading.Lock()
+        self._joining = threading.Lock()
+        super().__init__(setups)
+
+    def kill(self) -> None:
+        """Stop at once, whatever the workers are at.
+
+        It waits for the processes, not for the threads: if Ctrl-C interrupted this thread in the
+        middle of a method of a future, that future is locked for ever, and its thread waits.
+        """
+        super().kill()
+        for process in self._killed:
+            self._join(process)
+
+    def _end_calls(self) -> None:
+        with self._starting:
+            self._killed = list(self._processes.values())
+        for process in self._killed:
+            process.kill()
+
+    def pids(self) -> list[int]:
+        """The process ids of the workers that run."""
+        return [process.pid for process in self._processes.values() if process.pid]
 
     def _feed(self, number: int, setup: Any) -> None:
         """Hand calls to worker `number`, one after the other."""
@@ -275,47 +318,116 @@ class InProcess(Executor):
         return future
 
 
+class DevicePool(_Pool):
+    """A pool of threads of this process, one for each GPU of `numbers`.
+
+    An engine releases the interpreter while it runs, and a GPU's leaves the work to the GPU. A GPU
+    that fails gets no more calls, unless it is the last one: others may do better.
+    """
+
+    def __init__(self, numbers: Sequence[int]):
+        self._stop = threading.Event()
+        self._serving = len(numbers)
+        self._retiring = threading.Lock()
+        super().__init__(numbers)
+
+    def kill(self) -> None:
+        """Stop as soon as the engines look for it, within a fraction of a second."""
+        super().kill()
+        for thread in self._threads:
+            thread.join(_STOPS)  # not for ever: see `Pool.kill`
+
+    def _end_calls(self) -> None:
+        self._stop.set()
+
+    def _feed(self, number: int, setup: int) -> None:
+        """Run calls on GPU `setup`, one after the other."""
+        placed = False
+        while (call := self._calls.get()) is not None:
+            future, (function, args, kwargs) = call
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                if not placed:
+                    use_device(setup, self._stop)
+                    placed = True
+                result = function(*args, **kwargs)
+            except BaseException as error:  # also of one that is stopped
+                gone = isinstance(error, DeviceFailed) and self._retire(setup, error)
+                future.set_exception(error)
+                if gone:
+                    return
+            else:
+                future.set_result(result)
+
+    def _retire(self, device: int, error: DeviceFailed) -> bool:
+        """Return whether a GPU that failed is to serve no more, and warn of it."""
+        with self._retiring:
+            if self._serving == 1:
+                return False
+            self._serving -= 1
+        message = f"GPU {device} is not used any more in this run: {error}"
+        warnings.warn(message, UnusedGPUWarning, stacklevel=1)
+        return True
+
+
+_STOPS = 10.0  # seconds, of which a launch takes a part of one
+
+
 @dataclass(frozen=True)
 class Workers:
     """The workers of a run, as `check_workers` lets them through.
 
     `kind` is None (this process), "mpi", "gpus", "sockets" or a number. `backend` and `threads` are
     those of their batches. `devices` are the GPUs of a worker each, as CUDA_VISIBLE_DEVICES has
-    them; None where the workers are not bound to one.
+    them, or as CUDA numbers them for the threads of this process; empty where no worker is bound.
     """
 
     kind: str | int | None
     backend: str
     threads: int | None
-    devices: tuple[str, ...] | None = None
+    devices: tuple[str, ...] | tuple[int, ...] = ()
 
     def start(self) -> Executor:
         """Start them; their executor is closed by the caller."""
         if self.kind is None:
-            return InProcess()
+            return DevicePool([int(name) for name in self.devices]) if self.devices else InProcess()
         if self.kind == "mpi":
             from mpi4py.futures import MPIPoolExecutor
 
             return MPIPoolExecutor(initializer=_leave_signals)
-        if self.devices is not None:
+        if self.devices:
             return Pool(show_device, self.devices)
         return Pool(_stay, [None if self.threads else group for group in _groups(self.kind)])
 
 
 def check_workers(
-    workers: str | int | None, backend: str, threads: int | None, executor: Executor | None = None
+    workers: str | int | None,
+    backend: str,
+    threads: int | None,
+    executor: Executor | None = None,
+    devices: str | int | Sequence[int] | None = None,
 ) -> Workers:
     """Check who is to run the batches, and how.
 
     This process does not start CUDA where others use the GPUs: it would hold one.
 
+    Parameters
+    ----------
+    devices : str, int or list of int, optional
+        The GPUs: "all", or numbers of those that CUDA shows. None: the first is enough for this
+        process.
+
     Raises
     ------
+    BackendError
+        A GPU that is asked for can not be used here.
     ValueError
         `workers` is not one of the kinds, or can not be had here, or does not fit the backend, the
-        threads or a given `executor`; the message says why.
+        threads, the devices or a given `executor`; the message says why.
     """
     backend = backend_named(backend)
+    numbers = _device_numbers(devices)
     if executor is not None and workers is not None:
         raise ValueError("workers must be None where an executor is given")
     if isinstance(workers, str) and workers.isdigit():
@@ -335,28 +447,104 @@ def check_workers(
     if workers == "sockets" and backend == "cuda":
         raise ValueError("workers 'sockets' are for the CPU; backend 'cuda' needs 'gpus'")
     check_choice(backend, "backend", BACKENDS)
-    if workers == "gpus" or (isinstance(workers, int) and backend == "cuda"):
-        if threads is not None:
-            raise ValueError(f"threads must be None with workers {workers!r}: they are the CPU's")
-        return Workers(workers, backend, None, _devices_of(workers))
+    bound = workers == "gpus" or (isinstance(workers, int) and backend == "cuda")
+    if threads is not None and (bound or numbers):
+        what = f"workers {workers!r}" if bound else "devices"
+        raise ValueError(f"threads must be None with {what}: they are the CPU's")
+    if workers is not None and bound:
+        return Workers(workers, backend, None, _devices_of(workers, numbers))
+    if numbers and (workers is not None or executor is not None or backend == "cpu"):
+        raise ValueError(
+            "devices must be 'all' with the CPU, MPI or an executor: others choose their GPUs"
+        )
     if isinstance(workers, int) or workers == "sockets":  # they leave the GPU alone
         check_backend("cpu", threads)
         return Workers(workers, "cpu", threads or _limited(len(_groups(workers))))
-    if executor is None and workers != "mpi":
+    if executor is not None or workers == "mpi":  # elsewhere there may be other devices than here
+        if threads is not None:
+            check_integer(threads, "threads", 1, MOST_THREADS)
+        return Workers(workers, backend, threads)
+    here = None
+    if devices is not None and backend != "cpu" and threads is None:
+        here = _devices_here(numbers)
+    if not here:
         check_backend(backend, threads)
-    elif threads is not None:  # elsewhere there may be other devices than here
-        check_integer(threads, "threads", 1, MOST_THREADS)
-    return Workers(workers, backend, threads)
+    return Workers(None, backend, threads, here or ())
 
 
-def _devices_of(workers: str | int) -> tuple[str, ...]:
+def _device_numbers(devices: str | int | Sequence[int] | None) -> tuple[int, ...]:
+    """The GPUs that are asked for by their numbers; none where it is all of them."""
+    if devices is None or (isinstance(devices, str) and devices.strip() == "all"):
+        return ()
+    given: list[Any] = [devices]
+    if isinstance(devices, str):
+        given = [int(n) if n.strip().isdigit() else n for n in devices.split(",")]
+    elif isinstance(devices, Sequence):
+        given = list(devices)
+    try:
+        numbers = tuple(check_integer(n, "devices", 0, MOST_WORKERS) for n in given)
+    except ValueError:
+        numbers = ()
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(
+            "devices must be 'all' or different numbers of GPUs such as 0,2, "
+            f"got {shorten(devices)}"
+        )
+    return numbers
+
+
+def _devices_of(workers: str | int, numbers: tuple[int, ...]) -> tuple[str, ...]:
     """The GPU of each worker: one each, or of so many the same again."""
     problem, count = ask_devices()
-    devices = own_devices(lambda: count)
-    if problem or not devices:
+    if problem or not count:
         raise ValueError(f"workers {workers!r} can not be used here: {problem or 'no usable GPU'}")
+    devices = own_devices(lambda: count)
+    if numbers:
+        names = listed_devices() or [str(number) for number in range(count)]
+        _check_there(numbers, len(names))
+        devices = [names[number] for number in numbers]
     number = workers if isinstance(workers, int) else len(devices)
     return tuple(devices[i % len(devices)] for i in range(number))
+
+
+def _devices_here(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The GPUs of the threads of this process; none where it takes the first, or the CPU.
+
+    Warns
+    -----
+    UnusedGPUWarning
+        One of all can not be used, and others can.
+    """
+    names = listed_devices()
+    if names is not None and any(name.startswith("MIG") for name in names):
+        bind_device(lambda: 0)  # before CUDA, which shows a process one slice
+        names = listed_devices()
+    count = count_devices()
+    if numbers:
+        if not count and (problem := gpu_problem()):
+            raise BackendError(f"devices can not be used here: {problem}")
+        _check_there(numbers, count)
+        for number, problem in zip(numbers, device_problems(numbers), strict=True):
+            if problem:
+                raise BackendError(f"GPU {number} can not be used here: {problem}")
+        return numbers
+    names = [str(number) for number in range(count)] if names is None else names[:count]
+    own = tuple(names.index(name) for name in own_devices(lambda: count) if name in names)
+    if own in ((), (0,)):
+        return ()
+    problems = dict(zip(own, device_problems(own), strict=True))
+    usable = tuple(number for number in own if not problems[number])
+    for number in own if usable else ():
+        if problems[number]:
+            message = f"GPU {number} is not used: {problems[number]}"
+            warnings.warn(message, UnusedGPUWarning, stacklevel=stacklevel_of_user())
+    return usable
+
+
+def _check_there(numbers: Sequence[int], count: int) -> None:
+    """Raise ValueError where there are not so many GPUs."""
+    if max(numbers) >= count:
+        raise ValueError(f"devices must be below {count}, the number of GPUs, got {max(numbers)}")
 
 
 def _groups(workers: str | int) -> list[list[int]]:
