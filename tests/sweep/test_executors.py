@@ -190,6 +190,28 @@ def test_command_under_mpi(tmp_path, whole):
 
 
 @pytest.mark.full_scale
+@pytest.mark.parametrize(
+    ("listed", "taken"),
+    [
+        # Of three ranks rank 0 takes what the others leave.
+        ("4,5,6,7", {"0:4", "1:5", "2:6", "0:7"}),
+        ("4,5,6", {"0:4", "1:5", "2:6"}),
+        ("4,5", {"1:5", "2:4"}),
+        ("MIG-a,MIG-b,MIG-c", {"0:MIG-a", "1:MIG-b", "2:MIG-c"}),
+    ],
+)
+def test_the_gpus_of_mpi_ranks(tmp_path, whole, monkeypatch, listed, taken):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
+    monkeypatch.setenv("JITTERFLY_TEST_MARKS", str(tmp_path))
+    (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)
+    script = Path(run_study.__file__).with_name("run_on_fake_devices.py")
+    done = mpiexec("-m", "mpi4py.futures", script, tmp_path / "sweep.toml")
+    assert done.returncode == 0, done.stderr
+    assert set((tmp_path / "ran").read_text().split()) == taken
+    assert sweep_cases.contents(tmp_path / "out") == whole
+
+
+@pytest.mark.full_scale
 def test_command_under_mpi_without_its_executor(tmp_path):
     """Each rank would run the whole study, all into one directory."""
     (tmp_path / "sweep.toml").write_text(sweep_cases.STUDY)

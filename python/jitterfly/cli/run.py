@@ -31,7 +31,7 @@ workers:
   --workers sockets, or a number: so many processes that share the processors, or with
                    --backend cuda the GPUs (for NVIDIA's MPS)
   mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi
-                   one rank hands out the work, the others do it
+                   one rank hands out the work, the others do it; it helps where a GPU is free
   run --shard 2/5  the second fifth of the cells, as a run of its own; `jitterfly merge` joins them.
                    A Slurm array job sets this by itself (SLURM_ARRAY_TASK_ID, _COUNT), unless
                    --shard 1/1 asks for all cells

@@ -45,7 +45,14 @@ from ..fields import (
     shorten,
     stacklevel_of_user,
 )
-from ..launchers import bind_device, listed_devices, own_devices, show_device
+from ..launchers import (
+    bind_device,
+    gpus_per_task,
+    listed_devices,
+    local_size,
+    own_devices,
+    show_device,
+)
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -63,7 +70,7 @@ class WorkersBroken(RuntimeError):
 
 
 class _Pool(Executor):
-    """What pools share: calls in a queue, and a thread for each of `setups`, which serves them."""
+    """A queue of calls, and a thread for each of `setups` that serves them: the base of pools."""
 
     def __init__(self, setups: Sequence[Any]):
         self.num_workers = len(setups)
@@ -371,6 +378,40 @@ class DevicePool(_Pool):
         return True
 
 
+class WithRankZero(Executor):
+    """The other ranks of an MPI job, and the GPUs of rank 0, which would be idle otherwise."""
+
+    def __init__(self, ranks: Executor, own: DevicePool):
+        self._parts = ranks, own
+        self._workers = [getattr(part, "num_workers", 1) for part in self._parts]
+        self._running = [0, 0]
+        self._counting = threading.Lock()
+        self.num_workers = sum(self._workers)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call to the part that has fewer for each of its workers."""
+        with self._counting:
+            loads = [n / count for n, count in zip(self._running, self._workers, strict=True)]
+            part = loads.index(min(loads))
+            self._running[part] += 1
+        future = self._parts[part].submit(fn, *args, **kwargs)
+        future.add_done_callback(lambda _: self._ended(part))
+        return future
+
+    def _ended(self, part: int) -> None:
+        with self._counting:
+            self._running[part] -= 1
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Shut down, as every executor does."""
+        for part in self._parts:
+            part.shutdown(wait, cancel_futures=cancel_futures)
+
+    def __exit__(self, *raised: Any) -> None:
+        for part in reversed(self._parts):
+            part.__exit__(*raised)
+
+
 _STOPS = 10.0  # seconds, of which a launch takes a part of one
 
 
@@ -391,14 +432,18 @@ class Workers:
     def start(self) -> Executor:
         """Start them; their executor is closed by the caller."""
         if self.kind is None:
-            return DevicePool([int(name) for name in self.devices]) if self.devices else InProcess()
+            return self._threads() or InProcess()
         if self.kind == "mpi":
             from mpi4py.futures import MPIPoolExecutor
 
-            return MPIPoolExecutor(initializer=_leave_signals)
+            ranks = MPIPoolExecutor(initializer=_leave_signals)
+            return WithRankZero(ranks, own) if (own := self._threads()) else ranks
         if self.devices:
             return Pool(show_device, self.devices)
         return Pool(_stay, [None if self.threads else group for group in _groups(self.kind)])
+
+    def _threads(self) -> DevicePool | None:
+        return DevicePool([int(name) for name in self.devices]) if self.devices else None
 
 
 def check_workers(
@@ -463,7 +508,8 @@ def check_workers(
     if executor is not None or workers == "mpi":  # elsewhere there may be other devices than here
         if threads is not None:
             check_integer(threads, "threads", 1, MOST_THREADS)
-        return Workers(workers, backend, threads)
+        of_gpus = workers == "mpi" and devices is not None and backend != "cpu" and threads is None
+        return Workers(workers, backend, threads, _devices_of_rank_zero() if of_gpus else ())
     here = None
     if devices is not None and backend != "cpu" and threads is None:
         here = _devices_here(numbers)
@@ -508,13 +554,7 @@ def _devices_of(workers: str | int, numbers: tuple[int, ...]) -> tuple[str, ...]
 
 
 def _devices_here(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """The GPUs of the threads of this process; none where it takes the first, or the CPU.
-
-    Warns
-    -----
-    UnusedGPUWarning
-        One of all can not be used, and others can.
-    """
+    """The GPUs of the threads of this process; none where it takes the first, or the CPU."""
     names = listed_devices()
     if names is not None and any(name.startswith("MIG") for name in names):
         bind_device(lambda: 0)  # before CUDA, which shows a process one slice
@@ -532,13 +572,38 @@ def _devices_here(numbers: tuple[int, ...]) -> tuple[int, ...]:
     own = tuple(names.index(name) for name in own_devices(lambda: count) if name in names)
     if own in ((), (0,)):
         return ()
-    problems = dict(zip(own, device_problems(own), strict=True))
-    usable = tuple(number for number in own if not problems[number])
-    for number in own if usable else ():
+    return _usable(own)
+
+
+def _usable(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the GPUs that can be used, of some.
+
+    Warns
+    -----
+    UnusedGPUWarning
+        One can not, and others can.
+    """
+    problems = dict(zip(numbers, device_problems(numbers), strict=True))
+    usable = tuple(number for number in numbers if not problems[number])
+    for number in numbers if usable else ():
         if problems[number]:
             message = f"GPU {number} is not used: {problems[number]}"
             warnings.warn(message, UnusedGPUWarning, stacklevel=stacklevel_of_user())
     return usable
+
+
+def _devices_of_rank_zero() -> tuple[int, ...]:
+    """The GPUs that no other rank of this machine takes; none where there are more ranks than GPUs.
+
+    Each other rank takes one, that with its local rank, unless srun bound it to its own.
+    """
+    size, count = local_size(), count_devices()
+    names = listed_devices() or []
+    slices = any(name.startswith("MIG") for name in names)  # of which CUDA shows this process one
+    if not size or not count or size > (len(names) if slices else count):
+        return ()
+    bound = gpus_per_task() == count
+    return _usable(tuple(i for i in range(count) if bound or not 0 < i < size))
 
 
 def _check_there(numbers: Sequence[int], count: int) -> None:
