@@ -24,6 +24,7 @@ from support.scale import at_most, full_scale
 from jitterfly import launchers
 from jitterfly.cli import main
 from jitterfly.sweep import CellsFailed, executors, run
+from jitterfly.sweep.batches import Batch, run_batch
 from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
 
 
@@ -359,7 +360,7 @@ class OfANotebook:
 def test_a_class_that_workers_can_not_load():
     match = r"can not load what the study has \(No module named 'a_notebook_cell'\): a class of"
     with Pool(sweep_cases.nothing, [1]) as pool, pytest.raises(WorkersBroken, match=match):
-        pool.submit(print, OfANotebook()).result()
+        pool.submit(run_batch, Batch(OfANotebook(), 1, 0, 1, None)).result()
 
 
 @pytest.mark.full_scale

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import functools
 import os
+import pickle
+import sys
 import time
+import uuid
 from collections import deque
 from dataclasses import dataclass
 
@@ -22,6 +25,7 @@ from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
+from .executors import WorkersBroken
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,45 @@ class Batch:
     backend: str = "auto"
     threads: int | None = None
 
+    def __reduce__(self) -> tuple[type[PackedBatch], tuple[bytes]]:
+        # With cloudpickle where an executor has brought it (Dask's does): that takes along a class
+        # of a notebook.
+        pickler = sys.modules.get("cloudpickle", pickle)
+        try:
+            return PackedBatch, (pickler.dumps(dict(self.__dict__)),)
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
+            raise WorkersBroken(_NOT_LOADED.format(error)) from None
+
+    def __dask_tokenize__(self) -> str:
+        # Dask answers a call with the result of an equal one: an attempt with a failure before it.
+        return uuid.uuid4().hex
+
+
+@dataclass(frozen=True)
+class PackedBatch:
+    """A batch on its way to a worker, which opens it.
+
+    Of a class that it can not load, a worker says so then. Were it a part of the call that an
+    executor sends, a worker of Dask would drop its connection again and again, and one of
+    `ProcessPoolExecutor` would die.
+    """
+
+    data: bytes
+
+    def open(self) -> Batch:
+        """The batch."""
+        try:
+            return Batch(**pickle.loads(self.data))
+        except (AttributeError, ImportError) as error:  # of pickle, which names the class
+            raise WorkersBroken(_NOT_LOADED.format(error)) from None
+
+
+_NOT_LOADED = (
+    "a worker can not load what the study has ({}): a class of your own must be in a module that "
+    "can be imported where the workers are, not in a notebook's cell or in what was typed; or give "
+    "`executor` a ThreadPoolExecutor"
+)
+
 
 @dataclass(frozen=True)
 class BatchResult:
@@ -50,9 +93,11 @@ class BatchResult:
     seconds: float
 
 
-def run_batch(batch: Batch) -> BatchResult:
+def run_batch(batch: Batch | PackedBatch) -> BatchResult:
     """Simulate a batch; what comes out depends on nothing but realizations and seed."""
     started = time.perf_counter()
+    if isinstance(batch, PackedBatch):
+        batch = batch.open()
     cell = batch.cell
     parts, backends = [], []
     for variant in cell.variants:

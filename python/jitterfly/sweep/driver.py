@@ -30,7 +30,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,8 +58,8 @@ from ..studies.axes import listed
 from ..studies.case_fields import get_path
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, BatchSizer, CellRun, run_batch
-from .executors import WorkerDied, WorkersBroken
+from .batches import Batch, BatchResult, BatchSizer, CellRun, run_batch
+from .executors import WorkersBroken
 
 MOST_SHARDS = 1_000_000
 
@@ -250,6 +250,7 @@ class RunProgressLine(ProgressLine):
 
 
 _ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
+_LOOK_AT_WORKERS = 1.0  # seconds: how often to ask how many there are
 
 
 class BatchDispatcher:
@@ -278,18 +279,22 @@ class BatchDispatcher:
 
     def run(self, executor: Executor, backend: str, threads: int | None) -> None:
         """Go on until every cell is done."""
-        depth = executors.depth(executor)
         batches = self._batches(executor, backend, threads)
+        ask = -math.inf
         try:
             while True:
+                if time.monotonic() > ask:
+                    depth = executors.depth(executor)
+                    ask = time.monotonic() + _LOOK_AT_WORKERS
                 while len(self.pending) < depth and (job := next(batches)) is not None:
-                    future = executor.submit(run_batch, job[1])
+                    future = _submit(executor, job[1])
                     self.pending[future] = job
                     future.add_done_callback(self.done.put)
                 if not self.pending:
                     return
-                future = self.done.get()
-                self._receive(future, *self.pending.pop(future))
+                with contextlib.suppress(queue.Empty):
+                    future = self.done.get(timeout=_LOOK_AT_WORKERS)
+                    self._receive(future, *self.pending.pop(future))
         except BrokenExecutor as error:
             raise RuntimeError(f"the executor broke, and is not ours to mend: {error}") from None
         finally:
@@ -314,18 +319,16 @@ class BatchDispatcher:
     def _receive(self, future: Future[Any], run: CellRun, batch: Batch) -> None:
         try:
             result = future.result()
-        except (WorkerDied, BackendError) as error:  # another worker or device may do better
-            key = (batch.cell.index, batch.first)
-            self.lost[key] = self.lost.get(key, 0) + 1
-            run.requeue(batch)
-            if self.lost[key] >= _ATTEMPTS:
-                self._fail(run, f"{error}, {_ATTEMPTS} times in a row")
-            return
-        except (BrokenExecutor, WorkersBroken):
-            raise
+        except CancelledError:  # not by us
+            raise BrokenExecutor("it cancelled a batch, as one does that is closed") from None
         except Exception as error:
-            run.running -= 1
-            self._fail(run, str(error) or type(error).__name__, error)
+            if isinstance(error, BackendError) or executors.worker_died(error):
+                self._try_again(run, batch, error)  # another device or worker may do better
+            elif isinstance(error, (BrokenExecutor, WorkersBroken)):
+                raise
+            else:
+                run.running -= 1
+                self._fail(run, str(error) or type(error).__name__, error)
             return
         run.put(batch, result)
         for name in result.backends:
@@ -336,6 +339,14 @@ class BatchDispatcher:
         if self.writer is not None:
             self.writer.step(run.cell.index, run.decision)
 
+    def _try_again(self, run: CellRun, batch: Batch, error: Exception) -> None:
+        key = (batch.cell.index, batch.first)
+        self.lost[key] = self.lost.get(key, 0) + 1
+        run.requeue(batch)
+        if self.lost[key] >= _ATTEMPTS:
+            why = str(error).partition(". ")[0]  # Dask goes on with what to read
+            self._fail(run, f"{why}, {_ATTEMPTS} times in a row")
+
     def _fail(self, run: CellRun, why: str, error: Exception | None = None) -> None:
         run.fail(why)
         self.progress.step(run, 0)
@@ -344,6 +355,16 @@ class BatchDispatcher:
         if error is None or isinstance(error, ValueError):
             raise self.store.study.error(f"{why} [at {run.cell.name}]") from None
         raise error
+
+
+def _submit(executor: Executor, batch: Batch) -> Future[BatchResult]:
+    """Submit a batch; an executor that takes none is broken, whatever it raises then."""
+    try:
+        return executor.submit(run_batch, batch)
+    except WorkersBroken:
+        raise
+    except Exception as error:
+        raise BrokenExecutor(str(error) or type(error).__name__) from error
 
 
 class Stopped(KeyboardInterrupt):

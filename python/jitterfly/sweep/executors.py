@@ -16,7 +16,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -66,7 +66,7 @@ class WorkerDied(BrokenExecutor):
 
 
 class WorkersBroken(RuntimeError):
-    """A worker can not even start."""
+    """A worker can not even start, or not load what it is to run."""
 
 
 class _Pool(Executor):
@@ -270,12 +270,6 @@ def _without_current_directory() -> Iterator[None]:
 _SAFE_PATH = "PYTHONSAFEPATH"
 _ALONE = threading.Lock()  # several pools may start workers, and the environment is one
 
-_NOT_LOADED = (
-    "a worker can not load what the study has ({}): a class of your own must be in a module that "
-    "can be imported, not in a notebook's cell or in what was typed; or give `executor` a "
-    "ThreadPoolExecutor"
-)
-
 
 def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> None:
     """Run calls until the pipe is closed, or a call fails."""
@@ -287,9 +281,6 @@ def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> No
         try:
             function, args, kwargs = pipe.recv()
         except EOFError:
-            return
-        except (AttributeError, ImportError) as error:  # of pickle, which names the class
-            pipe.send((False, WorkersBroken(_NOT_LOADED.format(error))))
             return
         try:
             pipe.send((True, function(*args, **kwargs)))
@@ -627,14 +618,36 @@ def _limited(workers: int) -> int | None:
 
 
 def depth(executor: Executor) -> int:
-    """The number of batches to have in flight: one in work and one waiting for each worker."""
+    """The number of batches to have in flight: one in work and one waiting for each worker.
+
+    That of a Dask executor changes as workers come and go. `BrokenExecutor` where it is closed.
+    """
     if isinstance(executor, InProcess):
         return 1
     for name in ("num_workers", "_max_workers"):
         number = getattr(executor, name, None)
         if isinstance(number, int) and number > 0:
             return 2 * number
-    return 2 * (os.cpu_count() or 1)
+    client: Any = getattr(executor, "_client", None)  # Dask's, which asks the scheduler
+    if getattr(client, "status", "") == "closed":  # what was in flight may never be told so
+        raise BrokenExecutor("its client is closed")
+    if hasattr(client, "nthreads"):
+        with suppress(Exception):  # of a client that lost the scheduler, and looks for it
+            return 2 * sum(client.nthreads().values()) or _UNKNOWN
+    return _UNKNOWN
+
+
+_UNKNOWN = 2 * (os.cpu_count() or 1)
+
+
+def worker_died(error: Exception) -> bool:
+    """Return whether an error of a call says that its worker died: ours, or Dask's.
+
+    Dask by itself gives a call to another worker when one dies. After some (`KilledWorker`, with
+    the setting `distributed.scheduler.allowed-failures`) it gives up, and also what only waited for
+    these workers.
+    """
+    return isinstance(error, WorkerDied) or type(error).__name__ == "KilledWorker"
 
 
 def sockets() -> list[list[int]]:
