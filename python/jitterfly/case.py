@@ -333,7 +333,7 @@ def read_algorithm(text: str) -> Algorithm:
 
 
 def check_case(value: Any) -> Case:
-    """A case, where one is asked for."""
+    """Return `value` if it is a `Case`; anything else is a ValueError."""
     _check_type(value, "case", Case, "a Case")
     case: Case = value
     return case
@@ -390,6 +390,7 @@ def longest_ticks(case: Case) -> int:
 
 
 def _longest_slowed(case: Case, work: int, *, ever: bool = False) -> int:
+    """Return the longest time for `work` ticks at a rank's usual speed, under all noise."""
     for noise in case.noise:
         work = noise.longest_slowed(work, ever=ever)
     return work
@@ -624,5 +625,6 @@ def warn_of_unused_costs(cases: Iterable[Workload]) -> None:
 
 
 def _hits_nothing(place: int, kind: str, why: str, ranks: int) -> str:
+    """Return the message of an error: a source of noise can hit nothing."""
     alone = "" if ranks > 1 else " (one rank exchanges nothing)"
     return f"{name_in_case(place, kind)} can hit nothing{why}{alone}"

@@ -93,7 +93,7 @@ def _after_repeats(
     return links
 
 
-def _undelayed(start: int, work: int) -> int:
+def _end_without_noise(start: int, work: int) -> int:
     return start + work
 
 
@@ -114,7 +114,7 @@ def symmetric_timeline(
     costs: Costs,
     work: int,
     forward: int,
-    advance: _Advance = _undelayed,
+    advance: _Advance = _end_without_noise,
     *,
     messages: Sequence[MessageCosts | None] = (),
     asking: Asking = NOBODY_ASKS,
@@ -150,7 +150,7 @@ def symmetric_timeline(
                 waited = busy + asking.patience
                 if waited < arrival:
                     busy = advance(waited, asking.ask)
-                elif advance is not _undelayed:  # another rank may ask up to then
+                elif advance is not _end_without_noise:  # another rank may ask up to then
                     busy = max(busy, advance(arrival, asking.ask))
             ready = t = advance(max(busy, arrival), costs.receive + costs.combine)
             sent = busy = ready if step.flags & FINAL else advance(ready, costs.send)
@@ -478,4 +478,5 @@ class _Messages:
         return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 
     def _place(self, cost: MessageCosts, load: int, combine: int = 0) -> int:
+        """Return the place of costs in the table, where equal ones stand once."""
         return self._known.setdefault((cost, load, combine), len(self._known))

@@ -304,7 +304,7 @@ def _fill(path: Path, content: bytes, sync: bool) -> None:
 
 
 def synchronize(paths: Sequence[Path]) -> None:
-    """Return when files would outlive a power cut: milliseconds each, more on a busy disk."""
+    """Write files through to the disk (fsync): milliseconds each, more on a busy disk."""
     for path in paths:
         try:
             file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

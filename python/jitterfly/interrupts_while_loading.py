@@ -24,7 +24,7 @@ def is_command() -> bool:
 
 
 def leave_current_directory() -> None:
-    """Take it from where modules are looked for: `python -m` puts it first, the command does not.
+    """Take the current directory out of `sys.path`, where `python -m` puts it, unlike the command.
 
     What is there by chance (`signal.py`, say) is none of ours. In a checkout the package is there.
     """

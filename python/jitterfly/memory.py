@@ -82,6 +82,7 @@ def _read_file(path: str) -> str | None:
 
 
 def _left_of_machine(root: Path) -> int | None:
+    """Return the bytes that Linux calls available; of other systems all there are, or None."""
     for line in (_read_file(f"{root}/proc/meminfo") or "").splitlines():
         words = line.split()
         if len(words) >= 2 and words[0] == "MemAvailable:" and words[1].isdigit():
@@ -93,6 +94,7 @@ def _left_of_machine(root: Path) -> int | None:
 
 
 def _left_of_control_groups(root: Path) -> list[int | None]:
+    """Return the bytes left under the limit of each control group of this process."""
     limits: list[int | None] = []
     for line in (_read_file(f"{root}/proc/self/cgroup") or "").splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
@@ -112,6 +114,7 @@ def _left_of_control_groups(root: Path) -> list[int | None]:
 
 
 def _left_of_group(folder: str, limit_file: str, usage_file: str) -> int | None:
+    """Return the bytes left in one control group; None without a limit."""
     limit = (_read_file(f"{folder}/{limit_file}") or "").strip()
     if not limit.isdigit() or int(limit) >= _NO_LIMIT:
         return None  # "max" in version 2; what is used need not be read then, which takes longest

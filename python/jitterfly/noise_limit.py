@@ -269,6 +269,7 @@ class LookedFor(NamedTuple):
         return self.known * share if self.field == "duration" else self.known / share
 
     def noise(self, share: float) -> Noise:
+        """Return the noise that takes this share of the CPU, with the other field as given."""
         # With a unit: the user gave no number that a unit could be missing from.
         return Noise.from_dict({**self.table, self.field: f"{self.value(share)!r}s"}, "noise")
 

@@ -461,6 +461,7 @@ def ranks_of_rows(case: Collective) -> npt.NDArray[np.int64]:
 
 
 def _ranks_in_row(step: Step, ranks: int) -> int:
+    """Return how many ranks have a time in the row of a step."""
     return power_below(ranks) if step.kind in (ENTER, EXCHANGE) else ranks
 
 

@@ -501,6 +501,7 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
 
 
 def _over(mean: Estimate, noise_free: float) -> Estimate:
+    """Return an estimate divided by the time without noise."""
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         return changed(mean, lambda time: float(np.divide(time, noise_free)))
 

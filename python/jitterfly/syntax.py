@@ -446,6 +446,7 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
 
 
 def _read_range(text: str, name: str, units: bool) -> list[int]:
+    """Return the numbers of a text such as 2^4..2^12 or 8..64+8, or of a single number."""
     first, dots, ends = text.partition("..")
     if not dots:
         return [_parse_number(text, name, units)]

@@ -108,6 +108,7 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
 
 
 def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:
+    """Return how many hits of all sources are at least as long as a source's own."""
     if own is None:
         return math.inf
     return sum(hits.number for hits in all_hits if hits is not None and hits.delay >= own.delay)

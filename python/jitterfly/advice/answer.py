@@ -616,6 +616,7 @@ def _shown(estimate: Estimate, unit: str = "", neutral: float | None = None) -> 
 
 
 def _shown_ratio(candidate: RankedCandidate) -> str:
+    """Return how many times as long as its rival a candidate takes; "" without a rival."""
     ratio = candidate.ratio
     if not candidate.versus:
         return ""

@@ -198,13 +198,15 @@ def simulate_more(
     if not short:
         return 0
     first = min(len(candidate.samples) for candidate in short)
-    widest = max(group, key=lambda candidate: _forwards(candidate.case)).case.loops[-1]
+    widest = max(group, key=lambda candidate: _exchanges_after(candidate.case)).case.loops[-1]
     result = simulate_checked(
         widest, count - first, seed, first_realization=first, progress=progress, **engine
     )
     columns = {row.T: i for i, row in enumerate(widest.completions())}
     for candidate in short:
-        ticks = result.ticks[len(candidate.samples) - first :, columns[_forwards(candidate.case)]]
+        ticks = result.ticks[
+            len(candidate.samples) - first :, columns[_exchanges_after(candidate.case)]
+        ]
         candidate.samples = np.concatenate([candidate.samples, from_ticks(ticks)])
     return count - first
 
@@ -212,20 +214,22 @@ def simulate_more(
 def sharing_simulations(candidates: Sequence[CandidateRuns]) -> list[list[CandidateRuns]]:
     """Candidates that one simulation serves: they differ in the number of forwards alone."""
     made: dict[Any, list[CandidateRuns]] = {}
-    for candidate in sorted(candidates, key=lambda candidate: _forwards(candidate.case) == 0):
+    for candidate in sorted(
+        candidates, key=lambda candidate: _exchanges_after(candidate.case) == 0
+    ):
         algorithm = candidate.case.algorithm
         key: Any = id(candidate)
         # With several cycles the forwards of one delay the next.
         if candidate.case.cycles == 1 and isinstance(algorithm, Forwarding):
             plain = dataclasses.replace(algorithm, exchanges_after=0, forward_cost=0.0)
             key = plain, algorithm.forward_ticks()
-            if _forwards(candidate.case) == 0:  # whatever a forward costs
+            if _exchanges_after(candidate.case) == 0:  # whatever a forward costs
                 key = next((k for k in made if isinstance(k, tuple) and k[0] == plain), key)
         made.setdefault(key, []).append(candidate)
     return list(made.values())
 
 
-def _forwards(case: Case) -> int:
+def _exchanges_after(case: Case) -> int:
     return case.completions()[-1].T
 
 

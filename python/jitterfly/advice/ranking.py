@@ -277,7 +277,7 @@ def _ranked(
     nothing = Estimate(math.nan, math.nan, math.nan, confidence, 0)
     lacks = 0.0
     if race.exact:
-        value = _fixed(candidate.noise_free, level)
+        value = _exact_estimate(candidate.noise_free, level)
     elif count:
         bound = candidate.noise_free if candidate.never_early else 0.0
         beyond = race.beyond(candidate)
@@ -289,7 +289,7 @@ def _ranked(
         value = nothing
     if candidate is first:
         versus, often = "", nothing
-        ratio, apart = _fixed(1.0, level, count), _fixed(0.0, level, count)
+        ratio, apart = _exact_estimate(1.0, level, count), _exact_estimate(0.0, level, count)
     else:
         other = _rival(race, candidate, first, state)
         versus = other.name
@@ -314,7 +314,7 @@ def _ranked(
     )
 
 
-def _fixed(value: float, level: float, count: int = 0) -> Estimate:
+def _exact_estimate(value: float, level: float, count: int = 0) -> Estimate:
     return Estimate(value, value, value, level, count)
 
 
@@ -355,9 +355,9 @@ def _compared(
     """Ratio, difference, and how often it is faster."""
     level, mine = 1 - 2 * race.error, candidate.noise_free
     if race.exact:
-        often = _fixed(0.5 if mine == other.noise_free else 0.0, level)
-        ratio = _fixed(_time_ratio(mine, other.noise_free), level)
-        return ratio, _fixed(mine - other.noise_free, level), often
+        often = _exact_estimate(0.5 if mine == other.noise_free else 0.0, level)
+        ratio = _exact_estimate(_time_ratio(mine, other.noise_free), level)
+        return ratio, _exact_estimate(mine - other.noise_free, level), often
     ceiling, value = candidate.ceiling, race.value(other)
     if ceiling is not None and not candidate.judged_by:
         ratio = Estimate(mine / value, mine / ceiling, math.inf, level, 0)

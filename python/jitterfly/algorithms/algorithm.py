@@ -149,7 +149,7 @@ class Algorithm(Component, ABC):
 
     @property
     def copied_to(self) -> list[int]:
-        """Redundant copies inside the collective go to rank xor each of these."""
+        """The masks of redundant copies inside the collective: rank i sends some to i xor mask."""
         return [1]
 
     def asking(self, network: Network) -> Asking:
@@ -347,6 +347,7 @@ class Forwarded(Forwarding):
 
 
 def _check_exchanges(exchanges_after: Any) -> int | Literal["all"]:
+    """Return `exchanges_after` as "all" or an integer; anything else is a ValueError."""
     if isinstance(exchanges_after, str) and exchanges_after == "all":
         return "all"
     try:
@@ -387,6 +388,7 @@ def _message_levels(
 
 
 def _exchange(mask: int, ranks: int) -> MessagePairs:
+    """Return sender and receiver of each message where rank i and i xor `mask` exchange."""
     senders = np.arange(ranks, dtype=np.uint32)
     pairs = np.stack([senders, senders ^ np.uint32(mask)], axis=1)
     return pairs[pairs[:, 1] < ranks]

@@ -273,7 +273,10 @@ def _with_copies(ranks: int, network: Network, size: int) -> Algorithm:
 
 
 def _on_demand(ranks: int, network: Network, size: int) -> Algorithm:
-    """A rank that has waited for as long as a message takes asks: on a quiet machine none does."""
+    """Return a butterfly whose ranks ask for a copy after waiting for as long as a message takes.
+
+    Without noise no rank asks.
+    """
     if ranks < 2:
         raise ValueError("on_demand needs at least 2 ranks: nobody waits for a message")
     _check_free_links(network, size)
@@ -373,6 +376,7 @@ _OTHER_ALLREDUCES = [
 
 
 def _register_all() -> None:
+    """Register all candidates of jitterfly, by collective."""
     for collective, names in _PLAIN.items():
         for name, (called_by, summary) in names.items():
             make = _always(f"{name}_{collective}")

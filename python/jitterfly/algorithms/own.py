@@ -125,6 +125,7 @@ def _messages(step: Step, ranks: int) -> Iterator[Pairs]:
 
 
 def _check_pairs(algorithm: Algorithm, step: Step, pairs: Pairs, ranks: int) -> None:
+    """Raise ValueError where a rank is not there, or sends or receives twice in a step."""
     for end, what in enumerate(("sends", "receives")):
         for rank, times in Counter(pair[end] for pair in pairs).items():
             wrong = ""

@@ -286,6 +286,7 @@ def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
 
 
 def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
+    """Return the part of a study's TOML on a collective: algorithm, network, noise, ranks."""
     from ..advice import table_of_kind
     from ..algorithms import Algorithm
     from ..network import Network

@@ -109,6 +109,7 @@ class CongestionCase:
             raise ValueError(f"ratio {self.ratio} leaves one perturbing rank, which has no partner")
 
     def _check_pattern(self, put: Any) -> None:
+        """Check `pattern`, by name or as levels of messages, and what goes with it."""
         if isinstance(self.pattern, str):
             check_choice(self.pattern, "pattern", PATTERNS)
             if self.pattern == "none":

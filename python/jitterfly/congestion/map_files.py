@@ -142,6 +142,7 @@ class _DotParser:
         self.edges: list[tuple[str, str, str, int]] = []  # tail, head, comment, line
 
     def _read(self, text: str) -> Iterator[_Token]:
+        """Yield the tokens of the text, and its end without end."""
         place, line = 0, 1
         while place < len(text):
             found = _TOKEN.match(text, place)
@@ -170,11 +171,13 @@ class _DotParser:
         return self.kind == "mark" and self.text in marks
 
     def _take(self, mark: str) -> None:
+        """Take a mark such as "[" from the text."""
         if not self._is(mark):
             self._fail(f"expected {mark!r}, got {shorten(self.text)}")
         self._next()
 
     def _word(self, what: str) -> str:
+        """Take a word from the text; an error says what was expected."""
         if self.kind != "id":
             self._fail(f"expected {what}, got {shorten(self.text)}")
         word = self.text
@@ -212,6 +215,7 @@ class _DotParser:
         return self._links()
 
     def _statement(self, word: str, line: int, comment: str) -> None:
+        """Take the rest of a statement that begins with a node: edges, attributes."""
         chain = [word]
         while self._is("->"):
             self._next()
@@ -225,6 +229,7 @@ class _DotParser:
         self.edges += [(a, b, reach, line) for a, b in itertools.pairwise(chain)]
 
     def _attributes(self) -> dict[str, str]:
+        """Take attributes in brackets."""
         found: dict[str, str] = {}
         while self._is("["):
             self._next()
@@ -238,6 +243,7 @@ class _DotParser:
         return found
 
     def _links(self) -> ParsedNetwork:
+        """Return the network of the edges that were read."""
         hosts = sorted(node for node in self.nodes if node.startswith("H"))
         switches = [node for node in self.nodes if not node.startswith("H")]
         names = hosts + switches
@@ -399,6 +405,7 @@ def _reach(
 
 
 def _read_nodes(text: str, name: str) -> dict[str, _Device]:
+    """Return all devices in the output of ibnetdiscover, by name, with their links."""
     nodes: dict[str, _Device] = {}
     here: _Device | None = None
     guid: int | None = None

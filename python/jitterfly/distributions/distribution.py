@@ -233,6 +233,7 @@ def bins(low: list[int], high: list[int], counts: list[int]) -> DelayTable:
 
 
 def _rounded_edge(edge: int) -> int:
+    """Return an edge as float64 keeps it: the upper bits alone where it is large."""
     # Part of what a seed means. In the tail edges stay exact.
     return edge if edge < 2**52 else edge >> 24 << 24
 
@@ -250,10 +251,12 @@ def areas(line: Line) -> Floats:
 
 
 def _constant_line(ticks: int) -> Line:
+    """Return the points of the distribution function of one value."""
     return np.array([ticks, ticks]), np.array([0.0, 1.0])
 
 
 def _smooth_line(words: npt.NDArray[np.uint64]) -> Line:
+    """Return the points of the distribution function of a smooth table (`smooth`)."""
     tail, body = words[: CELLS + 1], words[CELLS + 1 :]
     edges = node_probabilities()
     edges[0] = 0.0
@@ -261,11 +264,13 @@ def _smooth_line(words: npt.NDArray[np.uint64]) -> Line:
 
 
 def _samples_line(values: npt.NDArray[np.int64]) -> Line:
+    """Return the points of the steps of samples, all equally likely."""
     steps = np.arange(len(values) + 1) / len(values)
     return np.repeat(values, 2), np.repeat(steps, 2)[1:-1]
 
 
 def _pieces_line(edges: Any, top: Any, drop: Any) -> Line:
+    """Return the points of the distribution function of a table of pieces."""
     steps = np.append(np.ldexp(edges.astype(np.float64), -64), 1.0)
     return np.stack([top, top - drop], axis=1).ravel(), np.repeat(steps, 2)[1:-1]
 
@@ -547,7 +552,7 @@ class PositiveTypicalTime(TypicalTime):
 
 
 def keep_number(distribution: object, field: str, value: Time) -> None:
-    """Keep that a time has no unit; whether it should have one depends on what is drawn."""
+    """Remember the value of a field without a unit, to warn of once it is known what is drawn."""
     vars(distribution)["_long_number"] = (field, value)
 
 

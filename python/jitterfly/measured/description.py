@@ -116,6 +116,7 @@ def weighted_mean_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tup
 
 
 def _percentiles(means: Floats) -> tuple[float, float]:
+    """Return the ends of a bootstrap interval: percentiles of resampled means."""
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
@@ -185,6 +186,7 @@ def describe_part(part: Any, *, periods: bool = True, grid: float | None = None)
 
 
 def _detour_facts(part: Detours, periods: bool, grid: float | None) -> Facts:
+    """Return the statistics of detours: rate, share of the CPU, quantiles, periods."""
     seconds = part.length / TICKS_PER_SECOND
     facts = {
         "kind": "detours",
@@ -249,6 +251,7 @@ def _event_facts(values: Any) -> Facts:
 
 
 def _histogram_facts(part: Histogram) -> Facts:
+    """Return the statistics of a histogram; quantiles are known up to the width of a bin."""
     total = part.total
     facts: Facts = {
         "kind": "latency histogram" if part.what == "latency" else "detour histogram",
@@ -300,6 +303,7 @@ def _histogram_facts(part: Histogram) -> Facts:
 
 
 def _collective_facts(part: CollectiveTable) -> Facts:
+    """Return the columns and extremes of a table of a collective."""
     names = ("ranks", "bytes", "mean", "min", "max", "p50", "p90", "p99", "iterations")
     columns = {name: getattr(part, name) for name in names}
     rows = {name: column.tolist() for name, column in columns.items() if column is not None}
@@ -462,6 +466,7 @@ def _rates(facts: Facts) -> str:
 
 
 def _period_lines(facts: Facts) -> list[str]:
+    """Return the lines on periods that were found, or that none was."""
     if "periods" not in facts:
         return []
     if not facts["periods"]:
@@ -529,6 +534,7 @@ def _shown_share(facts: Facts) -> str:
 
 
 def _collective_lines(facts: Facts) -> list[str]:
+    """Return the lines on a table of a collective."""
     names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
     text = [f"{facts['operation']}: {counted(facts['rows'], 'row')}"]
     text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))

@@ -60,6 +60,7 @@ def load_text(
 
 
 def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
+    """Return the parts of the named CPUs, such as "0-3,8"."""
     named = {getattr(part, "cpu", ""): None for part in measured.parts}
     wanted: list[str] = []
     for word in [cpus] if cpus in named else map(str.strip, cpus.split(",")):

@@ -216,7 +216,7 @@ def _counter_text(recording: Recording) -> str:
 
 
 def _iteration_text(recording: Recording) -> str:
-    """The smallest, which a detour's duration leaves out, and what is usual."""
+    """Return the smallest iteration, which durations leave out, and the mean one, in words."""
     smallest = f"smallest {_seconds(recording, recording['regular'])}"
     if recording["steps_blur"] and recording["regular"] == recording["step"]:
         smallest = f"as long as a step of the counter, {_seconds(recording, recording['step'])}"
@@ -551,6 +551,7 @@ def _note_of_raising(recording: Recording, excess: int) -> str:
 
 
 def _check_cpus(cpus: Sequence[int] | None) -> list[int]:
+    """Return the CPUs to record on, sorted; without any the last that is allowed."""
     allowed = host.allowed_cpus()
     chosen = [allowed[-1]] if cpus is None else sorted(cpus)
     for cpu in chosen:

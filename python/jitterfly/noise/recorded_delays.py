@@ -96,6 +96,7 @@ class RecordedDelays:
         self._make_distribution()
 
     def _once(self, key: tuple[object, ...], make: Callable[[], _T]) -> _T:
+        """Return what `make` makes, which is kept by `key`."""
         if key not in self._known:
             self._known[key] = make()
         found: _T = self._known[key]
@@ -189,6 +190,7 @@ class RecordedDelays:
         )
 
     def _find_quantile_error(self, share: float, ranks: float, confidence: float) -> SamplingError:
+        """Return the error of a quantile of the latest of so many ranks, by blocks."""
         reach = student_t(confidence, _BLOCKS - 1)
         value = self.quantile_of(share, ranks)
         events, error, _ = self._rate_error(self._above(value))

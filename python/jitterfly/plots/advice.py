@@ -86,6 +86,7 @@ def draw(advice: Advice) -> Figure:
 
 
 def _ranks(count: int) -> str:
+    """Return ranks for a tick: as a power of two where they are many."""
     power = count.bit_length() - 1
     return f"$2^{{{power}}}$" if count == 1 << power and power > 13 else str(count)
 
@@ -249,6 +250,7 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
 
 
 def _state_handle(state: str) -> Line2D:
+    """Return the entry of a state in the legend."""
     colour, label = _STATES[state]
     bound = state == TOO_SLOW
     return Line2D([], [], color=colour, marker=">" if bound else "D", markersize=6 if bound else 4,

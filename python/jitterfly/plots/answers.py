@@ -309,6 +309,7 @@ def _draw_ranks(panel: Axes, found: DelayByCause) -> None:
 
 
 def _in_words(found: DelayByCause, cause: str, number: int) -> str:
+    """Return a cause with its share of the delay, for the legend."""
     share = found.rows()[number].share
     name = "the path itself" if cause == PATH else cause
     return name if np.isnan(share) else f"{name}: {show_share(share)}"
@@ -324,6 +325,7 @@ def draw_agreement(found: Agreement) -> Figure:
 
 
 def _quantiles(panel: Axes, found: Agreement) -> None:
+    """Draw simulated over measured quantiles, with the line on which they are equal."""
     assert found.measured is not None
     assert found.simulated is not None
     count = min(len(found.measured), len(found.simulated), 1000)
@@ -511,6 +513,7 @@ def _draw_path_over_time(figure: Figure, panel: Axes, found: ScheduleExplanation
 
 
 def _time_bins(times: npt.NDArray[np.float64], end: float) -> npt.NDArray[np.int64]:
+    """Return the bin of each time, of `_TIME_BINS` up to `end`."""
     return np.minimum(times / end * _TIME_BINS, _TIME_BINS - 1).astype(np.int64)
 
 

@@ -218,6 +218,7 @@ def _other_axes(results: Results) -> dict[str, list[object]]:
 
 
 def _by_kind(results: Results, names: list[str]) -> dict[str, list[str]]:
+    """Return the names of observables by their kind, each of which has a row of panels."""
     groups = grouped(names, lambda name: figures.kind_of(results.study, name) or name)
     return {kind.replace("_", " "): group for kind, group in groups.items()}
 

@@ -102,6 +102,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
 
 
 def _histograms(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) -> Any:
+    """Draw the histogram of each part."""
     columns = min(len(parts), 2 if len(parts) <= 4 else _MAX_COLUMNS)
     rows = -(-len(parts) // columns)
     height = 2.4 if rows == 1 else 1.7
@@ -435,6 +436,7 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
 
 
 def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
+    """Mark a period that was found in a periodogram."""
     frequency = period["frequency"]
     axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9,
               marker="v", markersize=4, markevery=[1],

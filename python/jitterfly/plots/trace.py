@@ -40,17 +40,17 @@ def _phases_drawn(case: Case) -> list[bool]:
     return [True] if during == {"compute"} else [True, False]
 
 
-def _look(color: str, linewidth: float, linestyle: Any, zorder: float) -> dict[str, Any]:
+def _line_style(color: str, linewidth: float, linestyle: Any, zorder: float) -> dict[str, Any]:
     return {"color": color, "linewidth": linewidth, "linestyle": linestyle, "zorder": zorder}
 
 
 _MESSAGES = {
-    (ORIGINAL, True): ("original message", _look("#888888", 0.6, "-", 3)),
-    (ORIGINAL, False): ("original, not needed", _look("#888888", 0.6, (0, (1, 3)), 3)),
-    (COPY, True): ("redundant copy, adopted", _look("#D55E00", 2.0, "-", 4)),
-    (COPY, False): ("redundant copy, not needed", _look("#E9B48F", 0.6, "--", 2.5)),
-    (FORWARD, True): ("forward, used", _look("#0072B2", 2.0, "-", 4)),
-    (FORWARD, False): ("forward, not needed", _look("#9CC3DC", 0.6, "--", 2.5)),
+    (ORIGINAL, True): ("original message", _line_style("#888888", 0.6, "-", 3)),
+    (ORIGINAL, False): ("original, not needed", _line_style("#888888", 0.6, (0, (1, 3)), 3)),
+    (COPY, True): ("redundant copy, adopted", _line_style("#D55E00", 2.0, "-", 4)),
+    (COPY, False): ("redundant copy, not needed", _line_style("#E9B48F", 0.6, "--", 2.5)),
+    (FORWARD, True): ("forward, used", _line_style("#0072B2", 2.0, "-", 4)),
+    (FORWARD, False): ("forward, not needed", _line_style("#9CC3DC", 0.6, "--", 2.5)),
 }
 """What messages are called, by their kind and whether they were of use, and how they are drawn.
 
@@ -172,6 +172,7 @@ def _seconds(ticks: Any) -> float:
 
 
 def _figure(replay: Replay) -> Any:
+    """Draw the replay: ranks, their work and noise over time, messages between them."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -213,6 +214,7 @@ def _figure(replay: Replay) -> Any:
 
 
 def _unit(ticks: int) -> tuple[float, str]:
+    """Return by what to multiply ticks for an axis up to these, and its unit."""
     for power, unit in ((12, "s"), (9, "ms"), (6, "µs"), (3, "ns")):
         if ticks >= 10**power:
             return 10.0**-power, unit

@@ -329,6 +329,7 @@ def _target_of(study: Study, name: str) -> Target | None:
 
 
 def _observable_of(study: Study, name: str) -> Observable | None:
+    """Return the observable of a column, which may be of a target; None without one."""
     target = _target_of(study, name)
     name = name if target is None else target.observable
     known = study.observables

@@ -172,6 +172,7 @@ def notes(results: Results) -> list[str]:
 
 
 def _of_cycles(results: Results) -> list[tuple[str, OfCycles]]:
+    """Return the observables of cycles, each with its name."""
     found = results.study.observables.items()
     return [(name, one) for name, one in found if isinstance(one, OfCycles)]
 
@@ -436,6 +437,7 @@ def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> l
 
 
 def _position(results: Results, cell: CellResults) -> str:
+    """Return the text of a cell's value on the axis."""
     if not results.axis:
         return ""
     value = cell.coordinates[results.axis]

@@ -98,6 +98,7 @@ def _groups(header: Sequence[str]) -> list[list[int]]:
 
 
 def _span(widths: Sequence[int], columns: Sequence[int]) -> int:
+    """Return the width of some columns together, with the room between them."""
     return sum(widths[i] for i in columns) + 2 * (len(columns) - 1)
 
 
@@ -209,6 +210,7 @@ def table_width(
 
 
 def _cut(text: str, most: int) -> str:
+    """Return a text of at most `most` letters."""
     return f"{text[: most - 1]}…" if len(text) > most else text
 
 

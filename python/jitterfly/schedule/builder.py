@@ -345,6 +345,7 @@ class ScheduleBuilder:
         return chosen
 
     def _count(self, messages: int) -> None:
+        """Count messages, and raise ValueError for more than can be kept."""
         self._messages += messages
         if self._messages > MOST_MESSAGES:
             raise ValueError(f"a schedule that is built holds at most {MOST_MESSAGES:,} messages")
@@ -366,6 +367,7 @@ class ScheduleBuilder:
         return waits
 
     def _added(self, ranks: Iterable[int], cpu: int) -> Operations:
+        """Return the operations that were just added on some ranks."""
         return Operations({rank: tuple(self._of[rank].last[cpu]) for rank in ranks}, self)
 
 

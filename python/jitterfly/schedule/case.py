@@ -305,6 +305,7 @@ KEYS = ("schedule", "network", "noise", "speed", "order", "marks")
 
 
 def _advice_on(key: Any) -> str:
+    """Return a hint on a key that is of collectives alone."""
     if key in _OF_COLLECTIVES:
         return " (of a collective; a schedule says itself what its ranks do)"
     return ""
@@ -338,6 +339,7 @@ class _Size(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _size(files: _Files) -> _Size:
+    """Return the numbers of ranks and operations, and the names of marks, of the files."""
     schedule = _read(files)
     names = () if schedule.marks is None else schedule.marks.names
     return _Size(schedule.ranks, schedule.operations, names)
@@ -378,11 +380,13 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
 
 @lru_cache(maxsize=16)
 def _costs(quiet: ScheduleCase) -> list[LevelCosts]:
+    """Return the costs of messages on each level of the network."""
     return costs_of_levels(quiet.read(), quiet.network)
 
 
 @lru_cache(maxsize=16)
 def _program(case: ScheduleCase) -> core.Program:
+    """Return the engine's program of a schedule with noise."""
     levels = _costs(_without_noise(case))
     return compile_program(case.read(), case.network, levels, case.noise, case.speed)
 
@@ -395,6 +399,7 @@ def _compiled(case: ScheduleCase) -> CompiledSchedule:
 
 @lru_cache(maxsize=4096)
 def _noise_free(quiet: ScheduleCase) -> tuple[int, ...]:
+    """Return when marks and the end are reached without noise, in ticks."""
     plan = _plan(quiet)
     return (*plan.reached, plan.completion)
 

@@ -194,6 +194,7 @@ def longest_calculation(schedule: Schedule, factors: npt.NDArray[np.uint64]) -> 
 
 
 def _marked(marks: Marks | None) -> tuple[npt.NDArray[np.uint32], int]:
+    """Return the mark of each operation, and how many marks there are."""
     if marks is None:
         return np.zeros(0, dtype=np.uint32), 0
     return marks.of, len(marks.names)
@@ -264,6 +265,7 @@ def _longest_interval(source: Noise) -> int:
 
 
 def _message_delay(source: Noise, transit: int) -> int:
+    """Return the longest delay of a message by a source, in ticks."""
     if isinstance(source, MessageNoise):
         return _longest_drawn(source)
     return source.longest_message_delay(transit)

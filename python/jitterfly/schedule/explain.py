@@ -391,6 +391,7 @@ class ScheduleExplanation(DelayByCause):
         return wider.bounded(known.get("lower_bound"))
 
     def _share(self, count: int, confidence: float) -> Estimate:
+        """Return a share of the realizations, with its interval if they are drawn."""
         n = len(self.ticks)
         if not self._is_drawn():
             return Estimate(count / n, count / n, count / n, confidence, n)
@@ -836,6 +837,7 @@ def _explanation(
 
 @lru_cache(maxsize=1024)
 def _interval(count: int, n: int, confidence: float) -> Estimate:
+    """Return a share with its Clopper-Pearson interval."""
     low, high = clopper_pearson(count, n, confidence)
     return Estimate(count / n, low, high, confidence, n)
 

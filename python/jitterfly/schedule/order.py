@@ -77,11 +77,13 @@ class OrderCheck(NamedTuple):
         )
 
     def _changes_longest(self, mean: float) -> bool:
+        """Return whether noise makes the longest realization differ between the orders."""
         return self.first < self.realizations and self._noise_matters(
             self.longest_difference, self.longest_added, mean
         )
 
     def _noise_matters(self, difference: float, added: float, mean: float) -> bool:
+        """Return whether noise makes times differ between the orders by more than a little."""
         by_noise = abs(difference - self.noise_free_difference)
         return by_noise > min(max(_MUCH_OF_ADDED * abs(added), _TICK), _MUCH_OF_MEAN * mean)
 
@@ -112,6 +114,7 @@ class OrderCheck(NamedTuple):
         return [f"the order of competing operations matters here: {'; '.join(parts)}; {advice}"]
 
     def _in_both_orders(self, added: float, difference: float) -> str:
+        """Say how much noise adds in the order that is executed, and in that of arrival."""
         arrived = added + difference - self.noise_free_difference
         return (
             f"{show_seconds(added)} more than the run time without noise in the order that is "

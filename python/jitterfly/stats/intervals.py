@@ -275,7 +275,7 @@ class RareEvents(NamedTuple):
         counts: npt.NDArray[np.int64] | None = None,
         noise_free: Any = None,
     ) -> RareEvents:
-        """Find those of samples, shape (realizations, ...), or of different values and `counts`."""
+        """Return those of samples, shape (realizations, ...), or of values with their `counts`."""
         low, high = values.min(axis=0), values.max(axis=0)
         count = events_of_columns(values, counts)
         found = cls(count, mean - low, high - mean)

@@ -216,6 +216,7 @@ class CellRecords:
 
 
 def _readable(labels: Mapping[str, str], variant: str) -> str:
+    """Return the part of a file's name that people read: a cell's labels."""
     words = [f"{axis}={label}" for axis, label in labels.items()]
     words += [variant] if variant else []
     return _UNSAFE.sub("-", "_".join(words))[:100] or "base"

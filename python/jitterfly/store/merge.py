@@ -148,6 +148,7 @@ def _common(some: list[Span], others: list[Span]) -> list[Span]:
 def _compare_samples(
     cell: Cell, one: RecordSeries, other: RecordSeries, first: int, end: int
 ) -> None:
+    """Raise ValueError where samples of the same realizations are not the same."""
     ours, theirs = _samples(one, first, end), _samples(other, first, end)
     if not np.array_equal(ours, theirs):
         row, column = np.argwhere(ours != theirs)[0]

@@ -209,6 +209,7 @@ def _entry(header: dict[str, Any], offset: int, size: int, crc: int) -> Entry:
 
 
 def read_head(file: BinaryIO, at: int, end: int) -> tuple[dict[str, Any], int, int, int] | str:
+    """Return a record's header, and place, size and checksum of its payload; or what is wrong."""
     file.seek(at)
     prefix = file.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size:
@@ -272,6 +273,7 @@ def difference(found: Identity, wanted: Identity) -> str:
 
 
 def _check_sum(file: BinaryIO, at: int, size: int) -> int:
+    """Return the checksum of a payload; -1 where the file ends before."""
     file.seek(at)
     crc = 0
     while size:
@@ -555,6 +557,7 @@ class RecordFile:
         return entries
 
     def _scan(self) -> dict[str, list[Record]]:
+        """Read the heads of all records, warn of what is wrong, and find where to append."""
         by_id: dict[str, list[Record]] = {}
         wrong: list[Wrong] = []
         self._end = self._size = 0

@@ -96,12 +96,14 @@ def label_of(value: Any) -> str:
 
 
 def named_points(points: Any, where: str) -> list[AxisValue]:
+    """Return values of an axis that have names, each with a table of settings."""
     if not isinstance(points, Mapping):
         raise ValueError(f"{where} must be a table of names, got {shorten(points)}")
     return [AxisValue(str(k), read_settings(v, f"{where}.{k}")) for k, v in points.items()]
 
 
 def zip_points(columns: Any, where: str) -> list[AxisValue]:
+    """Return values of an axis that set several fields together."""
     if not isinstance(columns, Mapping) or not columns:
         raise ValueError(f'{where} must be a table of "path" = list, got {shorten(columns)}')
     lists = {check_path(path, where): listed(v, f"{where}.{path}") for path, v in columns.items()}
@@ -117,6 +119,7 @@ def zip_points(columns: Any, where: str) -> list[AxisValue]:
 
 
 def log2_values(bounds: Any, where: str) -> list[int]:
+    """Return the powers of two between two exponents."""
     bounds = listed(bounds, f"{where}.log2")
     whole = [b for b in bounds if isinstance(b, (int, np.integer)) and not isinstance(b, bool)]
     if len(bounds) != 2 or len(whole) != 2 or not 0 <= whole[0] <= whole[1] <= 30:
@@ -263,6 +266,7 @@ class Axis:
     def _put(
         self, name: str, values: Iterable[AxisValue], path: str = "", rule: str = "", by: Any = ()
     ) -> None:
+        """Set the fields, once it is sure that values are there and none stands twice."""
         values = tuple(values)
         if not values:
             raise ValueError(f"axes.{name} is empty: give it at least one value")

@@ -268,7 +268,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                         for axis in study.axes
                     }
                 )
-        cell = Cell(index, labels, coordinates, tuple(cases), *_costs(cases))
+        cell = Cell(index, labels, coordinates, tuple(cases), *_highest_and_sum(cases))
         _check_variants_differ(cell)
         other = owner.setdefault(tuple(one.hash for one in cases), cell.name)
         if other != cell.name:
@@ -341,7 +341,8 @@ def _settings_without_effect(kind: str, number: int) -> Mapping[str, Any]:
     return fields
 
 
-def _costs(variants: Sequence[VariantCase]) -> tuple[int, int]:
+def _highest_and_sum(variants: Sequence[VariantCase]) -> tuple[int, int]:
+    """Return the rank-rounds of the largest variant, and of all together."""
     costs = [variant.case.rank_rounds() for variant in variants]
     return max(costs), sum(costs)
 

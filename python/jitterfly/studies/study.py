@@ -519,7 +519,7 @@ def to_table(study: Any, *, run: bool = True) -> dict[str, Any]:
 
 
 def describe(study: Any) -> str:
-    """One text for equal studies, whatever their seed, targets and budget."""
+    """Return a text that equal studies share, whatever their seed, targets and budget."""
     order = [[axis.name for axis in study.axes], [point.label for point in study.variants]]
     return json.dumps([order, to_table(study, run=False)], sort_keys=True, default=dict)
 

@@ -280,6 +280,7 @@ def read_axis(name: str, data: Any, choose: Sequence[str] | None) -> Axis:
 
 
 def _read_axis(name: str, table: Table) -> Axis:
+    """Return an axis from its table: values, points, a range, columns or a rule."""
     keys = ("path", "log2", "values", "zip", "points", "derived", "by")
     given = {key: table.data[key] for key in keys if key in table.data}
     table.asked.update(keys)

@@ -173,6 +173,7 @@ def covered(base: Mapping[str, Any], groups: Groups) -> set[str]:
 
 
 def _covers(paths: Iterable[str], leaf: str) -> bool:
+    """Return whether one of the paths is a leaf or lies above it."""
     return any(leaf == path or leaf.startswith(f"{path}.") for path in paths)
 
 
@@ -234,6 +235,7 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:
+    """Return the names in quotes, at most `most` of them."""
     shown = [repr(name) for name in names]
     more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
     return ", ".join(shown[:most]) + more

@@ -333,11 +333,13 @@ def _star(size: int) -> _Levels:
 
 
 def _broadcast(case: Case) -> int:
+    """Return the time of a k-nomial tree from the root."""
     costs = message(case, case.message_bytes)
     return _down_a_tree(case.ranks, lambda _: costs, partial(_knomial, radix=_radix(case)))
 
 
 def _reduce(case: Case, combine: bool = True) -> int:
+    """Return the time of a k-nomial tree to the root."""
     costs = message(case, case.message_bytes, combine=combine)
     return _up_a_tree(case.ranks, lambda _: costs, partial(_knomial, radix=_radix(case)))
 
@@ -398,17 +400,20 @@ def _scatter_allgather(case: Case) -> int:
 
 
 def _doubling(case: Case, combine: bool = True, occupies: bool = True) -> int:
+    """Return the time of recursive doubling, with the fold before and after."""
     costs = message(case, case.message_bytes, combine=combine, occupies=occupies)
     back = message(case, case.message_bytes, occupies=occupies)
     return _rounds(case, costs, [(costs, r) for r in range(case.log2_ranks)], back)
 
 
 def _rounds(case: Case, before: Message, rounds: list[tuple[Message, int]], after: Message) -> int:
+    """Return the time of rounds among a power of two of ranks, with the fold of others."""
     extra = case.ranks - power_below(case.ranks)
     return folded(before, rounds, after, extra) if extra else in_a_row([m for m, _ in rounds])
 
 
 def _butterfly(case: Case) -> int:
+    """Return the time of a butterfly without copies."""
     for name in ("copy_levels", "on_demand"):
         if getattr(case.algorithm, name, None):
             raise ValueError(f"{name} must be None for this closed form")
@@ -426,6 +431,7 @@ def _rabenseifner(case: Case) -> int:
 
 
 def _allgather(case: Case) -> int:
+    """Return the time of recursive doubling with blocks, with the fold before and after."""
     n = case.message_bytes
     rounds = [(message(case, blocks * n), r) for r, blocks in enumerate(_blocks_held(case))]
     return _rounds(case, message(case, n), rounds, message(case, (case.ranks - 1) * n))
@@ -454,6 +460,7 @@ def _bruck(case: Case, blocks: Callable[[int, int], int]) -> int:
 
 
 def _ring(case: Case, size: int, combine: bool = False) -> int:
+    """Return the time in which a block reaches all other ranks of a ring, one after the other."""
     costs = message(case, size, combine=combine)
     return (case.ranks - 2) * max(costs.time, costs.gap) + costs.time
 
@@ -463,6 +470,7 @@ def _ring_reduce_scatter(case: Case) -> int:
 
 
 def _ring_allreduce(case: Case) -> int:
+    """Return the time of a ring: reduce-scatter, then allgather."""
     block = block_bytes(case.message_bytes, case.ranks)
     costs = message(case, block, combine=True)
     return (case.ranks - 1) * max(costs.time, costs.gap) + _ring(case, block)

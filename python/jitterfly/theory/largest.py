@@ -256,6 +256,7 @@ class Largest:
         return sum(law.mean()) / 2 / TICKS_PER_SECOND
 
     def _closed_form(self) -> float | None:
+        """Return the mean by a formula; None where there is none."""
         delay, n = self.delay, self.count
         if isinstance(delay, Residual):
             return largest_residual(n, delay.period, delay.duration)

@@ -445,6 +445,7 @@ class Bracket:
         return self._first_exceeded(self.low, share), self._first_exceeded(self.high, share)
 
     def _first_exceeded(self, side: Floats, share: Any) -> Floats:
+        """Return the first node beyond which one side of the bounds is at most the share."""
         nodes = self.mesh.nodes
         index = np.searchsorted(-side, -np.asarray(share, dtype=float))
         return nodes[np.minimum(index, len(nodes) - 1)].astype(float)
@@ -486,5 +487,6 @@ def _above_zero(survival: Floats) -> Floats:
 
 
 def _survival_of_largest(survival: Floats, count: int) -> Floats:
+    """Return P(largest of `count` > t) from P(one > t)."""
     with np.errstate(divide="ignore"):
         return -np.expm1(count * np.log1p(-survival))

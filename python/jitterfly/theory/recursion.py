@@ -139,6 +139,7 @@ def delays_of(what: Case | StepModel) -> tuple[CollectiveDelays, int]:
 
 
 def _acting(sources: Sequence[StepNoise | MessageNoise], phase: str) -> tuple[RandomDelay, ...]:
+    """Return the delays of the sources that act in a phase."""
     acting = (source for source in sources if source.during in ("all", phase))
     return tuple(RandomDelay(source.delay, source.probability) for source in acting)
 
@@ -225,6 +226,7 @@ class ReadyTime:
         return float(self._seconds(low)), float(self._seconds(max(high, low)))
 
     def _seconds(self, ticks: Any) -> Any:
+        """Return ticks, which count from the fixed part on, in seconds from 0."""
         return (ticks + float(self._offset)) / TICKS_PER_SECOND
 
 

@@ -89,5 +89,6 @@ class NCCL(TuningFormat):
 
 
 def _comment(line: str) -> list[str]:
+    """Return a text as lines of comment."""
     folded = textwrap.wrap(line, _WIDTH, break_on_hyphens=False)
     return [f"# {part}" for part in folded] or ["#"]

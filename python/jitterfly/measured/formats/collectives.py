@@ -66,6 +66,7 @@ class Collectives:
 
 
 def _columns(rows: list[dict[str, float | int]]) -> dict[str, Any]:
+    """Return the columns that all rows have, as arrays."""
     shared = set.intersection(*(set(row) for row in rows))
     return {
         name: np.array(

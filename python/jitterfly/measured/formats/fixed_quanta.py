@@ -264,6 +264,7 @@ def _below_fullest(begins: Ticks, counts: Ticks, cpu: str) -> tuple[Detours, str
 
 
 def _time_scale(text: TextFile, options: Options) -> Fraction:
+    """Return the ticks in a unit of the times of FTQ."""
     nanoseconds = _OCTAVE.search(text.head[:8192]) is not None
     if nanoseconds and not options.given():
         return Fraction(TICKS_PER_SECOND, 10**9)
@@ -278,6 +279,7 @@ def _time_scale(text: TextFile, options: Options) -> Fraction:
 
 
 def _quantum(text: TextFile, options: Options) -> Fraction:
+    """Return the length of a quantum in seconds, which the file or an option must give."""
     for name in ("clock_hz", "unit"):
         if getattr(options, name) is not None:
             raise text.error(

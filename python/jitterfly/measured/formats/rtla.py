@@ -82,6 +82,7 @@ def _ticks(seconds: float | None) -> int | None:
 
 
 def _noise_notes(options: Options) -> tuple[str, ...]:
+    """Return notes on what the options leave open about noise."""
     notes = []
     if options.runtime is None and options.period is None:
         notes.append(
@@ -100,6 +101,7 @@ def _noise_notes(options: Options) -> tuple[str, ...]:
 def _bin_notes(
     table: _HistogramFile, parts: tuple[Histogram, ...], width: int, options: Options
 ) -> tuple[str, ...]:
+    """Return notes on the bins: their width, events above them, other counts."""
     notes = []
     if options.width is None:
         notes.append(
@@ -169,6 +171,7 @@ class _HistogramFile:
             self.bins.add(line, words)
 
     def _head(self, line: int, words: list[str], joined: str) -> None:
+        """Read a line above the table: unit, duration, CPUs."""
         if match := _UNIT.match(joined):
             self.unit = match[1]
         elif match := _DURATION.match(joined):
