@@ -320,3 +320,20 @@ def test_the_command(tmp_path, cards, blank_pictures, capsys):
     assert main([*command, "--devices", "1,2"]) == 0
     assert set(cards.ran) <= {1, 2}
     assert cards.started == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("launcher", "backend", "seen"),
+    [
+        ("srun, a list", "auto", "5"),
+        ("srun, a list", "cpu", "4,5,6,7"),
+        ("srun --gpus-per-task=4", "cuda", "4"),
+        ("torchrun of slices", "cuda", "MIG-c"),
+        ("a list", "auto", "2,0"),
+    ],
+)
+def test_a_question_takes_the_first_of_its_devices(monkeypatch, cards, launcher, backend, seen):
+    environ(monkeypatch, LAUNCHERS[launcher][0])
+    question = ["slowdown", "--ranks", "4", "--noise", "period=1ms,duration=10us"]
+    assert main([*question, "--realizations", "20", "--backend", backend]) == 0
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == seen

@@ -530,9 +530,12 @@ def test_neighbours(environment, size):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("workers", [None, "gpus"])
-def test_the_gpu_gives_the_same_samples(tmp_path, workers):
+@pytest.mark.parametrize(
+    ("workers", "devices"), [(None, "all"), (None, "0"), (None, None), ("gpus", "all"), (2, "0")]
+)
+def test_the_gpu_gives_the_same_samples(tmp_path, workers, devices):
     run(sweep_cases.study(), tmp_path / "cpu", backend="cpu")
-    store = run(sweep_cases.study(), tmp_path / "cuda", backend="cuda", workers=workers)
+    options = {"backend": "cuda", "workers": workers, "devices": devices}
+    store = run(sweep_cases.study(), tmp_path / "cuda", **options)
     assert store.meta["backend"] == ["cuda"]
     assert sweep_cases.contents(tmp_path / "cuda") == sweep_cases.contents(tmp_path / "cpu")

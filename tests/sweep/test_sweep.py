@@ -171,7 +171,7 @@ def press_after(batches):
 @pytest.mark.parametrize("batches", some([1, 4, 9, 30], 2))
 def test_ctrl_c_keeps_what_was_run(tmp_path, whole, batches):
     study = sweep_cases.study()
-    with pytest.raises(Stopped, match=r"[0-9] of 4 cells are finished.*goes on from there"):
+    with pytest.raises(Stopped, match=r"[0-9] of 4 cells (is|are) finished.*goes on from there"):
         run(study, tmp_path / "out", executor=press_after(batches), batch_seconds=0.005)
     kept = Store.open(tmp_path / "out")
     assert sum(kept.available(cell) > 0 for cell in kept.cells) > (batches > 1) - 1

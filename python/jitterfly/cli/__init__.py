@@ -53,6 +53,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             progress_to(lambda line: tell(f"jitterfly: {line}")),
             naming_options(options.option),
         ):
+            if getattr(chosen, "backend", "cpu") != "cpu" and not hasattr(chosen, "devices"):
+                _bind_device()
             code = chosen.run(chosen) or 0
         sys.stdout.flush()  # here, where Ctrl-C is answered: it may wait for a reader
         return code
@@ -68,6 +70,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fail(str(error) if options is None else options.text_of(error))
     except RuntimeError as error:
         return _fail(str(error), 1 if getattr(error, "failed", None) else 2)
+
+
+def _bind_device() -> None:
+    """Take the GPU of the local rank, where a launcher started several commands on a machine."""
+    from ..backends import ask_devices
+    from ..launchers import bind_device
+
+    bind_device(lambda: ask_devices()[1])
 
 
 def _fail(message: str, code: int = 2) -> int:
