@@ -68,5 +68,7 @@ void bind_noise(pybind11::module_& m, pybind11::class_<Program>& program);
 void bind_schedule(pybind11::module_& m);
 // The recorder of detours.
 void bind_record(pybind11::module_& m);
+// Exact sums, histograms and linear forms of samples.
+void bind_statistics(pybind11::module_& m);
 
 }  // namespace jf

@@ -255,6 +255,7 @@ PYBIND11_MODULE(_core, m) {
                                   "An algorithm as steps, with its costs and its noise.");
   jf::bind_noise(m, program);
   jf::bind_record(m);
+  jf::bind_statistics(m);
   jf::bind_limits(m);
   jf::bind_congestion(m);
   jf::bind_schedule(m);

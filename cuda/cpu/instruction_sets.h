@@ -10,6 +10,7 @@
 
 #include "congestion/simd_loops.h"
 #include "cpu/jobs.h"
+#include "statistics/loops.h"
 
 namespace jf {
 
@@ -31,6 +32,7 @@ struct InstructionSet {
   RunActions* run_actions;
   const congestion::SimdLoops* congestion;
   RunPanels* run_panels;  // or null: segments are swept rank by rank
+  const statistics::Loops* statistics;
 };
 
 // Those that this processor can run, best first. The last one, rank by rank, runs everywhere.
@@ -38,7 +40,7 @@ inline std::vector<InstructionSet> instruction_sets() {
   std::vector<InstructionSet> found;
 #define JF_ADD(isa, lanes)                                                             \
   found.push_back({#isa, lanes, run_tile_##isa, run_messages_##isa, run_actions_##isa, \
-                   &congestion::simd_loops_##isa, run_panels_##isa})
+                   &congestion::simd_loops_##isa, run_panels_##isa, &statistics::loops_##isa})
 #if defined(JF_HAVE_AVX512)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
@@ -53,7 +55,7 @@ inline std::vector<InstructionSet> instruction_sets() {
 #endif
 #undef JF_ADD
   found.push_back({"plain", 1, run_tile_plain, run_messages_plain, run_actions_plain,
-                   &congestion::simd_loops_portable, nullptr});
+                   &congestion::simd_loops_portable, nullptr, &statistics::loops_portable});
   return found;
 }
 

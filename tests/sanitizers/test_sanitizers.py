@@ -76,8 +76,11 @@ def units(sanitizer):
     host = [*sorted((CUDA / "core").glob("*.cpp")), *sorted((CUDA / "noise").glob("*.cpp"))]
     loops = sorted((CUDA / "cpu").glob("*_isa.cpp"))
     host += [path for path in sorted((CUDA / "cpu").glob("*.cpp")) if path not in loops]
-    vector = CUDA / "congestion" / "simd_loops_isa.cpp"
-    loops.append(vector)
+    vectors = [
+        CUDA / "congestion" / "simd_loops_isa.cpp",
+        CUDA / "statistics" / "loops_isa.cpp",
+    ]
+    loops += vectors
     assert all(path.exists() for path in loops)
     # In the order of linking: those for newer processors last.
     found = [(path, have, path.stem) for path in host]
@@ -86,11 +89,14 @@ def units(sanitizer):
         for name in ("program", "loads", "cpu_engine")
     ]
     found += [
-        (path, have, f"schedule_{path.stem}") for path in sorted((CUDA / "schedule").glob("*.cpp"))
+        (path, have, f"{folder}_{path.stem}")
+        for folder in ("schedule", "statistics")
+        for path in sorted((CUDA / folder).glob("*.cpp"))
+        if path not in vectors
     ]
     pairs = [(isa, path) for isa in ISAS[sanitizer] for path in loops]
     if "portable" not in ISAS[sanitizer]:
-        pairs.insert(0, ("portable", vector))  # congestion has that always
+        pairs[:0] = [("portable", path) for path in vectors]  # they have that always
     found += [
         (path, [*have, f"-DJF_ISA={isa}", *flags.get(isa, "").split()], f"{path.stem}_{isa}")
         for isa, path in pairs
@@ -277,6 +283,14 @@ def test_threads_are_clean(built):
     sanitizer, folder, _ = built
     result = execute(linked(sanitizer, folder, name="thread_pool"), "", ISAS[sanitizer][0])
     assert (result.returncode, result.stdout) == (0, ""), result.stderr[-4000:]
+
+
+def test_statistics_are_clean(built):
+    sanitizer, folder, _ = built
+    program = linked(sanitizer, folder, name="statistics")
+    for isa in ISAS[sanitizer]:
+        result = execute(program, "", isa)
+        assert (result.returncode, result.stdout) == (0, f"{isa}\n"), result.stderr[-4000:]
 
 
 # --- congestion

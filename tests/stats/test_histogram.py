@@ -1,9 +1,12 @@
 """Mergeable histogram: resolution of the spread, relative error, merging, order statistics."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from support.instruction_sets import AVAILABLE
 
-from jitterfly.stats import Histogram
+from jitterfly.stats import CrossMoments, Histogram, ThirdMoments
 
 EDGES = [0, 1, 1023, 1024, 2047, 2048, 2049, 4095, 4096, 2**53 - 1, 2**53, 2**53 + 1]
 EDGES += [2**54 - 1, 2**62 - 1, 2**62, 2**63 - 1]
@@ -127,3 +130,46 @@ def test_refused():
         Histogram.of(array(1, 2)).order_statistic(3)
     with pytest.raises(ValueError, match="values must be int64"):
         Histogram.of(np.zeros(3))
+
+
+def counted_one_by_one(values):
+    """Level, starts and counts, by the rule alone."""
+    for level in range(54):
+        starts = Counter()
+        for value in values.tolist():
+            shift = min(max(abs(value).bit_length() - 11, 0), level)
+            size = abs(value) >> shift << shift
+            starts[size if value >= 0 else -size] += 1
+        if len(starts) <= 2**13:
+            break
+    return level, sorted(starts), [starts[start] for start in sorted(starts)]
+
+
+@pytest.mark.parametrize("count", [1, 2**13, 2**13 + 1, 60_000])
+@pytest.mark.parametrize("shape", ["every size", "one size", "few", "tail"])
+def test_buckets_are_those_of_the_rule(shape, count):
+    rng = np.random.default_rng(count)
+    values = {
+        "every size": lambda: spread(count),
+        "one size": lambda: 10**9 + np.arange(count) * 3,
+        "few": lambda: rng.integers(-5, 5, count) * 10**15,
+        "tail": lambda: np.rint(rng.lognormal(20, 3, count)).astype(np.int64),
+    }[shape]().astype(np.int64)
+    whole = Histogram.of(values)
+    expected = counted_one_by_one(values)
+    assert (whole.level, whole.starts.tolist(), whole.counts.tolist()) == expected
+    parts = [Histogram.of(part) for part in np.split(values, [count // 7, count // 2])]
+    assert parts[2] + (parts[0] + parts[1]) == whole
+
+
+@pytest.mark.parametrize("isa", AVAILABLE)
+def test_the_same_sums_on_every_instruction_set(isa, monkeypatch):
+    rng = np.random.default_rng(1)
+    values = (rng.integers(0, 2**62, (1000, 3)) >> np.array([33, 34, 20])).astype(np.int64)
+    narrow = values >> np.array([5, 4, 18])
+    found = []
+    for name in ("plain", isa):
+        monkeypatch.setenv("JITTERFLY_ISA", name)
+        found.append([CrossMoments.of(values), CrossMoments.of(narrow, [2, 0]),
+                      ThirdMoments.of(values[:, 0].copy(), narrow[:, 2].copy())])  # fmt: skip
+    assert found[0] == found[1]

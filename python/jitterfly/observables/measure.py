@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..stats import CrossMoments
 from ..unseen_noise import RecordedNoise
 
@@ -30,13 +31,6 @@ class Column:
     name: str
 
 
-class Prepared(NamedTuple):
-    """A piece of samples, prepared: sums and products of columns, each in one run of memory."""
-
-    cross_moments: CrossMoments
-    columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
-
-
 class Piece:
     """Raw samples of successive realizations, into which nothing writes.
 
@@ -48,7 +42,7 @@ class Piece:
 
     def __init__(self, values: Integers) -> None:
         self.values = values
-        self._prepared: Callable[[], Prepared] | None = None
+        self._prepared: Callable[[], CrossMoments] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,34 +52,30 @@ class Piece:
         """Bytes of the samples."""
         return self.values.nbytes
 
-    def prepare(self, later: Callable[[Callable[[], Prepared]], Callable[[], Prepared]]) -> None:
-        """Have a thread make what will be asked for: sums, and columns in one run of memory.
+    def prepare(
+        self, later: Callable[[Callable[[], CrossMoments]], Callable[[], CrossMoments]]
+    ) -> None:
+        """Have a thread make what will be asked for: sums and products of all columns.
 
         `later` has a function called in a thread, and returns what waits for its result.
         """
-        self._prepared = later(partial(_prepare, self.values))
+        self._prepared = later(partial(CrossMoments.of, self.values))
 
-    def column(self, at: int) -> Integers:
-        """One column, shape (realizations,)."""
-        if self._prepared is None:
-            return self.values[:, at]
-        return self._prepared().columns[at]
+    def put_linear_form(
+        self, index: Sequence[int], coefficients: Sequence[int], constant: int, out: Integers
+    ) -> None:
+        """Put the sum of some columns, each times its coefficient, and a constant into `out`."""
+        core.linear_form(self.values, index, coefficients, constant, out)
 
     def cross_moments(self, index: Sequence[int]) -> CrossMoments:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
-            return self._prepared().cross_moments.take(index)
-        if len(index) == self.values.shape[1]:  # whatever the order: no copy of all samples
-            return CrossMoments.of(self.values).take(index)
-        return CrossMoments.of(self.values[:, index])
+            return self._prepared().take(index)
+        return CrossMoments.of(self.values, index)
 
     def between(self, first: int, end: int) -> Piece:
         """Some of the realizations; itself where it is all of them."""
         return self if end - first >= len(self) else Piece(self.values[first:end])
-
-
-def _prepare(values: Integers) -> Prepared:
-    return Prepared(CrossMoments.of(values), values.T.copy())
 
 
 class Ticks:
@@ -95,8 +85,7 @@ class Ticks:
     ----------
     columns : tuple of Column
     parts : Piece, or int64 array of shape (realizations, columns)
-        Ticks of 1 ps, one piece after the other. They stay where they are: memory that is touched
-        for the first time costs more than to gather a column from pieces.
+        Ticks of 1 ps, one piece after the other. They stay where they are.
     """
 
     def __init__(self, columns: tuple[Column, ...], *parts: Piece | Integers) -> None:
@@ -143,10 +132,17 @@ class Ticks:
         """The place of each column."""
         return {column: i for i, column in enumerate(self.columns)}
 
-    def column(self, column: Column) -> Integers:
-        """One column, shape (realizations,): a copy, to work in."""
-        at = self.index[column]
-        return np.concatenate([part.column(at) for part in self.parts])
+    def linear_form(self, form: LinearForm) -> Integers:
+        """The value of a form in every realization, shape (realizations,)."""
+        index = [self.index[column] for _, column in form.terms]
+        coefficients = [coefficient for coefficient, _ in form.terms]
+        values = np.empty(len(self), np.int64)
+        at = 0
+        for part in self.parts:
+            end = at + len(part)
+            part.put_linear_form(index, coefficients, form.constant, values[at:end])
+            at = end
+        return values
 
     def cross_moments(self, wanted: Sequence[Column] | None = None) -> CrossMoments:
         """Exact sums and products over some columns; by default over all."""
@@ -189,23 +185,7 @@ class LinearForm:
 
     def __call__(self, ticks: Ticks) -> Integers:
         """The value in every realization, int64, shape (realizations,)."""
-        if not self.terms:
-            return np.full(len(ticks), self.constant, dtype=np.int64)
-        (coefficient, column), *others = self.terms
-        total = ticks.column(column)
-        if coefficient != 1:
-            total *= coefficient
-        for coefficient, column in others:
-            part = ticks.column(column)
-            if coefficient == 1:
-                total += part
-            elif coefficient == -1:
-                total -= part
-            else:
-                total += coefficient * part
-        if self.constant:
-            total += self.constant
-        return total
+        return ticks.linear_form(self)
 
     def __sub__(self, other: LinearForm | int) -> LinearForm:
         if isinstance(other, int):
@@ -327,8 +307,17 @@ class Measure:
         values[(top == 0) & (bottom == 0)] = 1.0
         return values
 
-    def ascending(self, ticks: Ticks) -> Floats:
-        """The value in every realization, sorted; there must be some."""
+    @property
+    def forms(self) -> tuple[LinearForm, ...]:
+        """The numerator, and a denominator that is measured: what samples are made of."""
+        below = self.denominator
+        return (self.numerator, below) if isinstance(below, LinearForm) else (self.numerator,)
+
+    def ascending(self, ticks: Ticks) -> npt.NDArray[Any]:
+        """The numerator in every realization (ticks), or the quotient of forms, sorted.
+
+        There must be some.
+        """
         if isinstance(self.denominator, LinearForm):
             values = self(ticks)
             values.sort()
@@ -343,7 +332,7 @@ class Measure:
             top += least
         else:
             top.sort()
-        return top / self.denominator
+        return top
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..stats.critical_values import binomial_ranks, quantile_rank
 from ..stats.intervals import RareEvents, changed, check_confidence
 from ..units import TICKS_PER_SECOND
 from .measure import Column, LinearForm, Measure, MeasureFamily
-from .summary import RATIO_ONE, CellData, histogram_scale
+from .summary import RATIO_ONE, CellData
 
 STATISTICS = (
     "mean", "standard error", "min", "p5", "p50", "p95", "p99", "p99.9", "p99.99", "max",
@@ -280,18 +280,22 @@ class Observed:
 
     def _order_statistic(self, rank: int) -> tuple[float, float, float]:
         """Return where the sample of that rank is: low, middle, high."""
-        key = ("order statistic", self.measure.key, rank)
-        return self.data.once(key, lambda: self._find_order_statistic(rank))
+        # In ticks, or quotients of two forms: measures of other units share them.
+        key = ("order statistic", *self.measure.forms, rank)
+        low, middle, high = self.data.once(key, lambda: self._find_order_statistic(rank))
+        below = self.measure.denominator
+        scale = 1 if isinstance(below, LinearForm) else below
+        return low / scale, middle / scale, high / scale
 
     def _find_order_statistic(self, rank: int) -> tuple[float, float, float]:
         ordered = self.data.ordered(self.measure) if self.exact else None
         if ordered is not None:
             value = float(ordered[rank - 1])
             return value, value, value
-        scale = histogram_scale(self.measure)
         low, middle, high = self.data.histogram(self.measure).order_statistic(rank)
-        rounded = 0.5 if self.measure.is_ratio else 0.0  # to a whole multiple
-        return (low - rounded) / scale, middle / scale, (high + rounded) / scale
+        if self.measure.is_ratio:  # rounded to a whole multiple
+            return (low - 0.5) / RATIO_ONE, middle / RATIO_ONE, (high + 0.5) / RATIO_ONE
+        return float(low), middle, float(high)
 
     def minimum(self) -> float:
         """The smallest sample."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from functools import reduce
+from dataclasses import dataclass
+from functools import cache, reduce
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..stats import CrossMoments, Histogram, ThirdMoments
-from .measure import Column, LinearForm, Measure, Ticks
+from .measure import Column, Integers, LinearForm, Measure, Ticks
 
 RATIO_ONE = 2**30
 """Histograms hold quotients of two forms as whole multiples of 1 / RATIO_ONE."""
@@ -21,18 +22,9 @@ RATIO_ONE = 2**30
 MAX_COLUMNS = 64
 """A cell with more raw columns than this keeps moments only of those that its measures read."""
 
+T = TypeVar("T")
 WinCounts = tuple[int, int, int]
 """In how many realizations the numerator was smaller, equal, larger than the denominator."""
-
-
-def histogram_of(measure: Measure, ticks: Ticks) -> Histogram:
-    """Make the histogram of the numerator in ticks, or of the quotient in 1 / RATIO_ONE."""
-    if not measure.is_ratio:
-        return Histogram.of(measure.numerator(ticks))
-    # An int64 at most: whatever is beyond 2^33 times as long counts as that.
-    limit = float(2**63 - 1024)
-    multiples = np.clip(np.rint(measure(ticks) * RATIO_ONE), -limit, limit)
-    return Histogram.of(multiples.astype(np.int64))
 
 
 def histogram_scale(measure: Measure) -> int:
@@ -40,19 +32,54 @@ def histogram_scale(measure: Measure) -> int:
     return RATIO_ONE if isinstance(measure.denominator, LinearForm) else measure.denominator
 
 
-def third_moments_of(measure: Measure, ticks: Ticks) -> ThirdMoments:
-    """Make the third moments of the numerator (ticks), and of a denominator that is measured."""
-    forms = (measure.numerator, measure.denominator)
-    return ThirdMoments.of(*(form(ticks) for form in forms if isinstance(form, LinearForm)))
+class SampleStatistics:
+    """Histograms, third moments and wins of raw samples; of measures of the same forms once.
+
+    Parameters
+    ----------
+    value_of : callable
+        The value of a form in every realization, in ticks.
+    """
+
+    def __init__(self, value_of: Callable[[LinearForm], Integers]) -> None:
+        self._value_of = value_of
+        self._values: dict[LinearForm, Integers] = {}  # those that were asked for last
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def histogram(self, measure: Measure) -> Histogram:
+        """Make the histogram of the numerator in ticks, or of the quotient in 1 / RATIO_ONE."""
+        return self._once(_histogram, measure)
+
+    def third_moments(self, measure: Measure) -> ThirdMoments:
+        """Make those of the numerator (ticks), and of a denominator that is measured."""
+        return self._once(ThirdMoments.of, measure)
+
+    def win_counts(self, measure: Measure) -> WinCounts:
+        """Count how often the numerator was smaller, equal, larger."""
+        if not measure.is_ratio:
+            raise ValueError(f"{measure.name} has no denominator to be compared with")
+        return self._once(_count_wins, measure)
+
+    def _once(self, make: Callable[..., T], measure: Measure) -> T:
+        key = (make, *measure.forms)
+        if key not in self._made:
+            known = self._values
+            self._values = {
+                form: known[form] if form in known else self._value_of(form)
+                for form in measure.forms
+            }
+            self._made[key] = make(*(self._values[form] for form in measure.forms))
+        found: T = self._made[key]
+        return found
 
 
-def count_wins(measure: Measure, ticks: Ticks) -> WinCounts:
-    """Count how often the numerator was smaller, equal, larger."""
-    if not isinstance(measure.denominator, LinearForm):
-        raise ValueError(f"{measure.name} has no denominator to be compared with")
-    top, bottom = measure.numerator(ticks), measure.denominator(ticks)
+def _histogram(top: Integers, bottom: Integers | None = None) -> Histogram:
+    return Histogram.of(top if bottom is None else core.quotients(top, bottom, RATIO_ONE))
+
+
+def _count_wins(top: Integers, bottom: Integers) -> WinCounts:
     less, larger = int(np.count_nonzero(top < bottom)), int(np.count_nonzero(top > bottom))
-    return less, len(ticks) - less - larger, larger
+    return less, len(top) - less - larger, larger
 
 
 def add_wins(one: WinCounts, other: WinCounts) -> WinCounts:
@@ -98,12 +125,14 @@ class Summary:
         if len(columns) > MAX_COLUMNS:  # moments take time and memory by the square
             read = columns_of(chosen.values())
             columns = tuple(column for column in columns if column in read)
+        made = SampleStatistics(cache(ticks.linear_form))
+        alone = {key: measure for key, measure in chosen.items() if measure.distribution}
         return cls(
             columns,
             ticks.cross_moments(columns),
-            {k: histogram_of(m, ticks) for k, m in chosen.items() if m.distribution},
-            {k: count_wins(m, ticks) for k, m in chosen.items() if m.is_ratio and m.distribution},
-            {k: third_moments_of(m, ticks) for k, m in chosen.items()},
+            {key: made.histogram(measure) for key, measure in alone.items()},
+            {key: made.win_counts(measure) for key, measure in alone.items() if measure.is_ratio},
+            {key: made.third_moments(measure) for key, measure in chosen.items()},
         )
 
     @property
@@ -142,7 +171,7 @@ class Summary:
             "columns": [[column.variant, column.name] for column in self.columns],
             "parts": [[key, len(part)] for key, part in parts.items()],
             "wins": {key: list(self.win_counts[key]) for key in sorted(self.win_counts)},
-            "third": {key: astuple(self.third_moments[key]) for key in sorted(self.third_moments)},
+            "third": {key: self.third_moments[key].numbers for key in sorted(self.third_moments)},
         }
         return json.dumps(head).encode() + b"\n" + b"".join(parts.values())
 
@@ -196,7 +225,7 @@ class Summary:
             wins = self.win_counts[key] if measure.is_ratio else (count, 0, 0)
             if (counts < 0).any() or counts.sum() != count or min(wins) < 0 or sum(wins) != count:
                 return False
-        for sums, low, high, *pairs in map(astuple, self.third_moments.values()):
+        for sums, low, high, *pairs in (one.numbers for one in self.third_moments.values()):
             if (len(sums), len(low), len(high)) not in ((1, 1, 1), (4, 2, 2)):
                 return False
             if not all(type(number) is int for number in (*sums, *low, *high, *pairs)):
@@ -258,8 +287,9 @@ class CellData:
         self._ticks = ticks if raw_count else None
         self.rest = rest if rest is not None and rest.count else None
         self.computed = Computed() if computed is None else computed
+        self._of_samples = SampleStatistics(self._value_of)
         self._histograms: dict[str, Histogram] = {}
-        self._ordered: tuple[str, npt.NDArray[np.float64]] | None = None
+        self._ordered: tuple[tuple[LinearForm, ...], npt.NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with the samples: what reads them stays here."""
@@ -328,38 +358,41 @@ class CellData:
         return self._histograms[measure.key]
 
     def _make_histogram(self, measure: Measure) -> Histogram:
-        total = Histogram.of(np.zeros(0, np.int64))
-        if self.ticks is not None:
-            total = histogram_of(measure, self.ticks)
-        if self.rest is not None:
-            total = total + self.rest.histograms[measure.key]
-        return total
+        parts = [self._of_samples.histogram(measure)] if self.ticks is not None else []
+        parts += [self.rest.histograms[measure.key]] if self.rest is not None else []
+        return reduce(add, parts)
 
     def third_moments(self, measure: Measure) -> ThirdMoments:
         """Return the third moments of all realizations."""
-        parts = [third_moments_of(measure, self.ticks)] if self.ticks is not None else []
+        parts = [self._of_samples.third_moments(measure)] if self.ticks is not None else []
         parts += [self.rest.third_moments[measure.key]] if self.rest is not None else []
         return reduce(add, parts)
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """Return in how many realizations the numerator was smaller, equal, larger."""
-        return self.once(("win counts", measure.key), lambda: self._make_win_counts(measure))
+        return self.once(("win counts", *measure.forms), lambda: self._make_win_counts(measure))
 
     def _make_win_counts(self, measure: Measure) -> WinCounts:
-        total = (0, 0, 0) if self.ticks is None else count_wins(measure, self.ticks)
-        return total if self.rest is None else add_wins(total, self.rest.win_counts[measure.key])
+        parts = [self._of_samples.win_counts(measure)] if self.ticks is not None else []
+        parts += [self.rest.win_counts[measure.key]] if self.rest is not None else []
+        return reduce(add_wins, parts)
+
+    def _value_of(self, form: LinearForm) -> Integers:
+        """Return the value of a form in every raw realization."""
+        assert self.ticks is not None
+        return form(self.ticks)
 
     def samples(self, measure: Measure) -> npt.NDArray[np.float64] | None:
         """The measure in every raw realization, in its unit; None without any."""
         return None if self.ticks is None else measure(self.ticks)
 
-    def ordered(self, measure: Measure) -> npt.NDArray[np.float64] | None:
-        """`samples`, ascending; those of the measure that was asked for last are kept."""
+    def ordered(self, measure: Measure) -> npt.NDArray[Any] | None:
+        """Its `Measure.ascending`; that of the forms that were asked for last is kept."""
         if self.ticks is None:
             return None
-        if self._ordered is None or self._ordered[0] != measure.key:
+        if self._ordered is None or self._ordered[0] != measure.forms:
             self._ordered = None  # its memory is taken again
-            self._ordered = measure.key, measure.ascending(self.ticks)
+            self._ordered = measure.forms, measure.ascending(self.ticks)
         return self._ordered[1]
 
     def once(self, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:

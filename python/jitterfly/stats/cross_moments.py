@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import combinations_with_replacement, product
 from operator import add
 from typing import Any
@@ -18,19 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..fields import refuse_masked
 from .critical_values import student_t
 from .intervals import Estimate, RareEvents, check_confidence
 
 Integers = npt.NDArray[np.int64]
-_FOLDED = 256  # rows
-_LIMB = 20  # bits
-_ROWS = 1 << 12  # 2 * _LIMB + 12 <= 53: sums of products of limbs are exact in float64
-_BLOCKS = 1 << 10  # of them: below 2^63
-# Multiplications of a product of matrices that OpenBLAS does in the thread that calls it. For
-# larger ones it takes threads, which spin for a while after each, on cores that the engine needs.
-_ALONE = 1 << 18
-_MIN_PIECE = 32  # rows
+_DIGIT = 32  # bits of the digits whose products `core` sums up
 _WORD = 24  # bytes of a stored integer: 2^63 * 2^63 * 2^32 fits
 
 
@@ -71,23 +65,32 @@ class CrossMoments:
     products: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.int64]) -> CrossMoments:
-        """Sum up int64 samples, shape (realizations, columns)."""
+    def of(cls, values: Integers, columns: Sequence[int] | None = None) -> CrossMoments:
+        """Sum up int64 samples, shape (realizations, columns); of all columns, or of some."""
         refuse_masked(values, "values must be int64")
         if values.ndim != 2 or values.dtype != np.int64:
             raise ValueError(
                 f"values must be int64 of shape (realizations, columns), "
                 f"got {values.dtype} of shape {values.shape}"
             )
-        count, columns = values.shape
-        if not values.size:
-            return cls(count, _zeros(columns), _zeros(columns, columns))
-        # What is left above the smallest value takes few bits. As unsigned: no overflow.
-        base, highest = extremes(values)
-        span = max(int(high) - int(low) for low, high in zip(base, highest, strict=True))
-        limbs = max(-(-span.bit_length() // _LIMB), 1)
-        sums, products = _moments_of_offsets(values, base, limbs)
-        base = base.astype(object)
+        chosen = range(values.shape[1]) if columns is None else columns
+        count, width = len(values), len(chosen)
+        if not count or not width:
+            return cls(count, _zeros(width), _zeros(width, width))
+        found = core.cross_moments(values, list(chosen))
+        # What is left above the smallest value takes few bits: sums of its digits.
+        digits = found["digits"]
+        totals, squares = _zeros(digits * width), _zeros(digits * width, digits * width)
+        totals[:] = found["sums"]
+        rows, others = _triangle(digits * width)
+        squares[rows, others] = squares[others, rows] = found["products"]
+        weights = [1 << (_DIGIT * i) for i in range(digits)]
+        sums = sum(w * one for w, one in zip(weights, np.split(totals, digits), strict=True))
+        parts = squares.reshape(digits, width, digits, width)
+        products = sum(
+            weights[i] * weights[j] * parts[i, :, j] for i in range(digits) for j in range(digits)
+        )
+        base = found["base"].astype(object)
         outer = np.outer(base, sums)
         products = products + outer + outer.T + count * np.outer(base, base)
         return cls(count, sums + count * base, products)
@@ -199,33 +202,6 @@ def spread(n: int, total: int, squares: int) -> int:
     return n * squares - total * total
 
 
-def extremes(values: Integers) -> tuple[Integers, Integers]:
-    """The smallest and the largest of each column.
-
-    Parameters
-    ----------
-    values : int64 array, shape (realizations, columns)
-        At least one realization.
-
-    Examples
-    --------
-    >>> low, high = extremes(np.array([[1, 9], [5, 6], [2, 7]]))
-    >>> low.tolist(), high.tolist()
-    ([1, 6], [5, 9])
-    """
-    return _reduce_rows(np.minimum, values), _reduce_rows(np.maximum, values)
-
-
-def _reduce_rows(what: np.ufunc, values: Integers) -> Integers:
-    rows, columns = values.shape
-    whole = rows - rows % _FOLDED
-    if not whole or not values.flags.c_contiguous:
-        return what.reduce(values, axis=0)
-    # NumPy is slow at many short rows: so many of them are one long one.
-    long = what.reduce(values[:whole].reshape(-1, _FOLDED * columns), axis=0)
-    return what.reduce(np.concatenate([long.reshape(_FOLDED, columns), values[whole:]]), axis=0)
-
-
 @lru_cache(maxsize=64)
 def _triangle(columns: int) -> tuple[Integers, Integers]:
     """Return where the upper triangle is; kept, for it takes longer than what is done with it."""
@@ -235,60 +211,6 @@ def _triangle(columns: int) -> tuple[Integers, Integers]:
 
 def _zeros(*shape: int) -> npt.NDArray[Any]:
     return np.full(shape, 0, dtype=object)
-
-
-def _moments_of_offsets(
-    values: npt.NDArray[np.int64], base: npt.NDArray[np.int64], limbs: int
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Sums and products of ``values - base``, which has that many limbs."""
-    columns = values.shape[1]
-    width = limbs * columns
-    piece = _MIN_PIECE
-    while 2 * piece <= min(_ROWS, _ALONE // (width + 1) ** 2):
-        piece *= 2
-    rows = min(_ROWS, -(-len(values) // piece) * piece)
-    # Columns lie in one piece; the same memory for every block, which stays in the cache.
-    offsets = np.empty((columns, rows), np.int64)
-    limb = np.empty_like(offsets)
-    parts = np.empty((width + 1, rows))
-    parts[width] = 1.0  # its products are the sums
-    # A copy, since OpenBLAS has another limit for a matrix by itself.
-    others = np.empty_like(parts)
-    left_pieces = parts.reshape(width + 1, -1, piece).swapaxes(0, 1)
-    right_pieces = others.reshape(width + 1, -1, piece).transpose(1, 2, 0)
-    total = _zeros(width + 1, width + 1)
-    several = np.zeros(total.shape, np.int64)
-    for number, start in enumerate(range(0, len(values), _ROWS), 1):
-        block = values[start : start + _ROWS].T
-        size = block.shape[1]
-        left, part = offsets[:, :size], limb[:, :size]
-        np.subtract(block, base[:, None], out=left)
-        unsigned = left.view(np.uint64)
-        for i in range(limbs):
-            np.bitwise_and(left, (1 << _LIMB) - 1, out=part)
-            parts[i * columns : (i + 1) * columns, :size] = part
-            unsigned >>= np.uint64(_LIMB)
-        parts[:, size:] = 0.0  # of the last block
-        np.copyto(others, parts)
-        several += (left_pieces @ right_pieces).sum(axis=0).astype(np.int64)
-        if number % _BLOCKS == 0:
-            total += several
-            several[:] = 0
-    total += several
-    shifts = [1 << (i * _LIMB) for i in range(limbs)]
-    sums, products = _zeros(columns), _zeros(columns, columns)
-    for i, shift in enumerate(shifts):
-        own = slice(i * columns, (i + 1) * columns)
-        sums = sums + total[own, width] * shift
-        for j, other in enumerate(shifts):
-            beside = slice(j * columns, (j + 1) * columns)
-            products = products + total[own, beside] * (shift * other)
-    return sums, products
-
-
-_BLOCK = 1 << 15  # of a block, which stays in the cache
-_DIGIT = 21  # bits: a product of three such digits is below 2^63
-_FARTHEST = 2**63  # beyond any sample
 
 
 @dataclass(frozen=True)
@@ -320,18 +242,39 @@ class ThirdMoments:
     @classmethod
     def of(cls, *samples: Integers) -> ThirdMoments:
         """Sum up one array or two, int64 of shape (realizations,)."""
-        blocks = [
-            _sums_of_products([array[at : at + _BLOCK] for array in samples])
-            for at in range(0, len(samples[0]), _BLOCK)
-        ]
-        nothing = [0] * (3 * len(samples) - 2)
-        which_pairs = [] if len(samples) == 1 else [np.not_equal(*samples), np.logical_or(*samples)]
+        count = len(samples[0])
+        found = core.third_moments(samples)
+        digits = found["digits"] * len(samples)
+        # A sample is the smallest one and its digits, each times a weight; number 0 is one.
+        numbers: list[tuple[int, ...]] = [(0, 0, 0), *((0, 0, i) for i in range(1, digits + 1))]
+        numbers += [(0, *pair) for pair in combinations_with_replacement(range(1, digits + 1), 2)]
+        numbers += combinations_with_replacement(range(1, digits + 1), 3)
+        totals = [count, *found["sums"], *found["products"], *found["triples"]]
+        total = dict(zip(numbers, totals, strict=True))
+        weights = [
+            {0: low} | {i + 1: 1 << (_DIGIT * (i // len(samples)))
+                        for i in range(number, digits, len(samples))}
+            for number, low in enumerate(found["low"])
+        ]  # fmt: skip
+
+        def sum_of(*factors: dict[int, int]) -> int:
+            return sum(
+                a * b * c * total[tuple(sorted((i, j, k)))]
+                for (i, a), (j, b), (k, c) in product(*(own.items() for own in factors))
+            )
+
         return cls(
-            tuple(map(sum, zip(nothing, *blocks, strict=True))),
-            tuple(int(array.min(initial=_FARTHEST - 1)) for array in samples),
-            tuple(int(array.max(initial=-_FARTHEST)) for array in samples),
-            *(int(np.count_nonzero(which)) for which in which_pairs),
+            tuple(sum_of(*factors) for factors in combinations_with_replacement(weights, 3)),
+            tuple(found["low"]),
+            tuple(found["high"]),
+            found["unequal"],
+            found["nonzero"],
         )
+
+    @property
+    def numbers(self) -> list[Any]:
+        """Its attributes in order, as `ThirdMoments` takes them."""
+        return [self.sums, self.low, self.high, self.unequal, self.nonzero]
 
     def __add__(self, other: ThirdMoments) -> ThirdMoments:
         return ThirdMoments(
@@ -411,38 +354,3 @@ class ThirdMoments:
 def _effective_events(count: int, numerator: int, denominator: int) -> float:
     """See `effective_events`: the quotient, `count` at most."""
     return numerator / denominator if numerator < count * denominator else float(count)
-
-
-def _sums_of_products(samples: list[Integers]) -> list[int]:
-    """Sum up the cubes of one array; of two, x^3, x^2 y, x y^2 and y^3.
-
-    A sample is a sum of digits (of its distance from the smallest) and of 1, each times a weight.
-    """
-    digits: list[npt.NDArray[np.uint64]] = [np.ones(len(samples[0]), np.uint64)]
-    weights: list[dict[int, int]] = []  # of each array: by the number of a digit
-    for array in samples:
-        base = int(array.min())
-        distance = array.view(np.uint64) - np.uint64(base % 2**64)  # wraps to the right number
-        own = {0: base}
-        for shift in range(0, int(distance.max()).bit_length(), _DIGIT):
-            own[len(digits)] = 1 << shift
-            digits.append((distance >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1))
-        weights.append(own)
-
-    @cache
-    def pair(i: int, j: int) -> npt.NDArray[np.uint64]:
-        return digits[i] * digits[j]
-
-    @cache
-    def total(i: int, j: int, k: int) -> int:
-        products = pair(i, j) * digits[k]
-        low = products & np.uint64(2**32 - 1)
-        return int(low.sum()) + (int((products >> np.uint64(32)).sum()) << 32)
-
-    def sum_of(*factors: dict[int, int]) -> int:
-        return sum(
-            a * b * c * total(*sorted((i, j, k)))
-            for (i, a), (j, b), (k, c) in product(*(own.items() for own in factors))
-        )
-
-    return [sum_of(*factors) for factors in combinations_with_replacement(weights, 3)]

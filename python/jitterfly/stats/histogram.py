@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..fields import refuse_masked
 
-_DIGITS = 11  # binary digits of a sample's size that are kept at least
-_MAX_BUCKETS = 1 << 13  # buckets, where these digits do not ask for more
-_COARSEST = 64 - _DIGITS
-_PIECE = 1 << 16  # samples that are sorted at once, in the cache
+_DIGITS = 11  # binary digits of a sample's size that are kept at least: cuda/statistics/buckets.cpp
 _MAGIC = b"JFH2"
 _HEAD = struct.Struct("<4sBBBIqq")
 
@@ -73,13 +71,9 @@ class Histogram:
         refuse_masked(values, "values must be int64")
         if values.ndim != 1 or values.dtype != np.int64:
             raise ValueError(f"values must be int64 of one dimension, got {values.dtype}")
-        total = cls(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 0, 0)
-        for at in range(0, len(values), _PIECE):
-            piece = values[at : at + _PIECE]
-            starts, counts = np.unique(_starts(piece, total.level), return_counts=True)
-            low, high = int(piece.min()), int(piece.max())
-            total += cls(starts, counts.astype(np.int64), total.level, low, high)
-        return total
+        starts, counts, level = core.count_buckets(values)
+        low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+        return cls(starts, counts, level, low, high)
 
     @property
     def count(self) -> int:
@@ -87,18 +81,9 @@ class Histogram:
         return int(self.counts.sum())
 
     def __add__(self, other: Histogram) -> Histogram:
-        level = max(self.level, other.level)
-        starts = np.concatenate([self.starts, other.starts])
-        counts = np.concatenate([self.counts, other.counts])
-        while True:
-            starts, at = np.unique(_starts(starts, level), return_inverse=True)
-            together = np.zeros(len(starts), np.int64)
-            np.add.at(together, at, counts)
-            counts = together
-            if len(starts) <= _MAX_BUCKETS or level == _COARSEST:
-                break
-            # A bucket holds at most two of the level below: so many levels do not suffice.
-            level = min(level + ((len(starts) - 1) // _MAX_BUCKETS).bit_length(), _COARSEST)
+        starts, counts, level = core.merge_buckets(
+            *((one.starts, one.counts, one.level) for one in (self, other))
+        )
         filled = [one for one in (self, other) if len(one.counts)] or [self]
         low, high = min(one.min for one in filled), max(one.max for one in filled)
         return Histogram(starts, counts, level, low, high)
@@ -171,14 +156,6 @@ def _dropped_digits(size: npt.NDArray[np.uint64]) -> Integers:
     # first: rounding up might change the octave.
     kept = np.where(size >> np.uint64(53), size & ~np.uint64(2047), size)
     return np.maximum((kept.astype(np.float64).view(np.int64) >> 52) - 1022 - _DIGITS, 0)
-
-
-def _starts(values: Integers, level: int) -> Integers:
-    """The start of each sample's bucket."""
-    size = _size(values)
-    shift = np.minimum(_dropped_digits(size), level).astype(np.uint64)
-    start = (size >> shift << shift).view(np.int64)
-    return np.where(values < 0, -start, start)
 
 
 def _pack(values: Integers) -> npt.NDArray[np.uint64]:

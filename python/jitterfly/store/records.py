@@ -37,9 +37,9 @@ from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..backends import core
 from ..fields import MOST_REALIZATIONS, MOST_SEED
 from ..files import append_whole, open_input
-from ..stats.cross_moments import extremes
 from ..studies import Cell
 
 MAGIC = b"JFR2"
@@ -86,16 +86,15 @@ class Entry:
 
 def pack_samples(identity: Identity, first: int, values: Ints) -> bytearray:
     """The record of samples, shape (realizations, columns)."""
-    base, high = extremes(values)
+    base, high = core.column_ends(values)
     # Unsigned, a difference of two int64 is right whatever the signs.
-    unsigned = np.ascontiguousarray(values).view(np.uint64)
     widest = int((high.view(np.uint64) - base.view(np.uint64)).max())
     packing = next(t for t in _TYPES if widest < 1 << 8 * np.dtype(t).itemsize)
     header = identity.header(first, len(values), packing=packing, base=base.tolist())
     size = values.size * np.dtype(packing).itemsize
     record, body = _frame(header, size)
     packed = np.frombuffer(body, packing).reshape(values.shape)
-    np.subtract(unsigned, base.view(np.uint64), out=packed, casting="unsafe")
+    core.pack_offsets(values, base, packed)
     return _seal(record, size)
 
 
@@ -110,9 +109,7 @@ def unpack_samples(entry: Entry, payload: bytes, out: Ints, first: int, end: int
     """Put realizations `first` ... `end` - 1 of a record into `out`, (end - first, columns)."""
     packed = np.frombuffer(payload, entry.packing).reshape(entry.end - entry.first, -1)
     part = packed[first - entry.first : end - entry.first]
-    if entry.packing == "<u8":
-        part = part.view(np.int64)  # the sum wraps around to the right number
-    np.add(part, np.array(entry.base, np.int64), out=out)
+    core.unpack_offsets(part, np.array(entry.base, np.int64), out)
 
 
 def read_payload(file: BinaryIO, entry: Entry) -> bytes:

@@ -1,0 +1,210 @@
+// pybind11 bindings of exact sums, histograms and linear forms of samples.
+#include "binding_helpers.h"
+#include "statistics/buckets.h"
+#include "statistics/loops.h"
+#include "statistics/moments.h"
+
+#include <pybind11/stl.h>
+
+#include <numeric>
+#include <tuple>
+
+namespace py = pybind11;
+using jf::Tick;
+using jf::Ticks;
+using jf::statistics::Histogram;
+using jf::statistics::Samples;
+using jf::statistics::Sum;
+
+namespace {
+
+// Samples as they are, whatever their strides: not `Ticks`, which may be copies.
+using Columns = py::array_t<Tick, 0>;
+
+py::list to_list(const std::vector<Sum>& sums) {
+  py::list list;
+  const py::int_ half(64);
+  for (const Sum sum : sums) {
+    py::int_ value(static_cast<std::uint64_t>(sum));
+    if (const auto upper = static_cast<std::uint64_t>(sum >> 64); upper != 0)
+      value = py::int_((py::int_(upper) << half) | value);
+    list.append(std::move(value));
+  }
+  return list;
+}
+
+Samples samples_of(const Columns& values,
+                   const std::optional<std::vector<py::ssize_t>>& columns = std::nullopt) {
+  if (values.ndim() != 2) throw std::invalid_argument("values must have two dimensions");
+  constexpr auto kSize = static_cast<py::ssize_t>(sizeof(Tick));
+  if (values.strides(0) % kSize != 0 || values.strides(1) % kSize != 0)
+    throw std::invalid_argument("strides must be whole samples");
+  std::vector<py::ssize_t> all(columns ? 0 : static_cast<std::size_t>(values.shape(1)));
+  std::iota(all.begin(), all.end(), 0);
+  Samples found{
+      values.data(), static_cast<std::size_t>(values.shape(0)), values.strides(0) / kSize, {}};
+  for (const py::ssize_t column : columns ? *columns : all) {
+    if (column < 0 || column >= values.shape(1)) throw std::invalid_argument("no such column");
+    found.columns.push_back(column * values.strides(1) / kSize);
+  }
+  return found;
+}
+
+py::dict cross_moments(const Columns& values, const std::vector<py::ssize_t>& columns) {
+  const Samples samples = samples_of(values, columns);
+  if (samples.realizations == 0) throw std::invalid_argument("there are no realizations");
+  const auto found = jf::without_gil([&] { return jf::statistics::cross_moments(samples); });
+  py::dict dict;
+  dict["base"] = jf::as_array(found.base);
+  dict["digits"] = found.digits;
+  dict["sums"] = to_list(found.sums);
+  dict["products"] = to_list(found.products);
+  return dict;
+}
+
+py::dict third_moments(const std::vector<Ticks>& samples) {
+  if (samples.empty() || samples.size() > 2 || samples[0].size() != samples.back().size())
+    throw std::invalid_argument("samples must be one array, or two of the same size");
+  std::vector<const Tick*> data;
+  for (const Ticks& one : samples) data.push_back(one.data());
+  const auto n = static_cast<std::size_t>(samples[0].size());
+  const auto found = jf::without_gil([&] { return jf::statistics::third_moments(data, n); });
+  py::dict dict;
+  dict["low"] = found.low;
+  dict["high"] = found.high;
+  dict["digits"] = found.digits;
+  dict["sums"] = to_list(found.sums);
+  dict["products"] = to_list(found.products);
+  dict["triples"] = to_list(found.triples);
+  dict["unequal"] = found.unequal;
+  dict["nonzero"] = found.nonzero;
+  return dict;
+}
+
+// Starts and counts of the buckets, and their level.
+py::tuple to_tuple(const Histogram& histogram) {
+  const auto size = static_cast<py::ssize_t>(histogram.buckets.size());
+  py::array_t<Tick> starts(size), counts(size);
+  auto start = starts.mutable_unchecked<1>(), count = counts.mutable_unchecked<1>();
+  for (py::ssize_t i = 0; i < size; ++i) {
+    const jf::statistics::Bucket& bucket = histogram.buckets[static_cast<std::size_t>(i)];
+    start(i) = bucket.start;
+    count(i) = bucket.count;
+  }
+  return py::make_tuple(starts, counts, histogram.level);
+}
+
+py::tuple count_buckets(const Ticks& values) {
+  const auto n = static_cast<std::size_t>(values.size());
+  return to_tuple(jf::without_gil([&] { return jf::statistics::count(values.data(), n); }));
+}
+
+Histogram histogram_of(const std::tuple<Ticks, Ticks, int>& given) {
+  const auto& [starts, counts, level] = given;
+  if (starts.size() != counts.size())
+    throw std::invalid_argument("counts must be one for each of starts");
+  Histogram histogram{level, {}};
+  for (py::ssize_t i = 0; i < starts.size(); ++i)
+    histogram.buckets.push_back({starts.data()[i], counts.data()[i]});
+  return histogram;
+}
+
+py::tuple merge_buckets(const std::tuple<Ticks, Ticks, int>& one,
+                        const std::tuple<Ticks, Ticks, int>& other) {
+  return to_tuple(jf::statistics::merge(histogram_of(one), histogram_of(other)));
+}
+
+py::tuple column_ends(const Columns& values) {
+  const Samples samples = samples_of(values);
+  const auto found = jf::without_gil([&] { return jf::statistics::column_ends(samples); });
+  return py::make_tuple(jf::as_array(found.low), jf::as_array(found.high));
+}
+
+// Calls f with a number of the unsigned type of that many bytes.
+void with_offset(py::ssize_t bytes, const auto& f) {
+  switch (bytes) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
+    default:
+      throw std::invalid_argument("offsets must have 1, 2, 4 or 8 bytes");
+  }
+}
+
+void check_packed(const py::array& packed, const Columns& values, const Ticks& base) {
+  const bool fits = packed.ndim() == 2 && values.ndim() == 2 &&
+                    packed.shape(0) == values.shape(0) && packed.shape(1) == values.shape(1) &&
+                    base.size() == values.shape(1);
+  if (!fits || !(packed.flags() & py::array::c_style) || packed.dtype().kind() != 'u')
+    throw std::invalid_argument("packed must be unsigned, in order, and of the shape of values");
+}
+
+// Each column less its base, in the fewest bytes that the caller found for all.
+void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
+  check_packed(packed, values, base);
+  const Samples samples = samples_of(values);
+  with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
+    auto* out = static_cast<Offset*>(packed.mutable_data());
+    jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out); });
+  });
+}
+
+void unpack_offsets(const py::array& packed, const Ticks& base, Columns out) {
+  check_packed(packed, out, base);
+  const Samples samples = samples_of(out);  // its strides
+  const std::ptrdiff_t column = out.strides(1) / static_cast<py::ssize_t>(sizeof(Tick));
+  Tick* to = out.mutable_data();
+  with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
+    const auto* from = static_cast<const Offset*>(packed.data());
+    jf::without_gil([&] {
+      jf::statistics::unpack(from, samples.realizations, samples.columns.size(), base.data(),
+                             samples.row, column, to);
+    });
+  });
+}
+
+// The sum of coefficient * column, and a constant, in each realization.
+void linear_form(const Columns& values, const std::vector<py::ssize_t>& columns,
+                 const std::vector<Tick>& coefficients, Tick constant, py::array_t<Tick> out) {
+  const Samples samples = samples_of(values, columns);
+  if (columns.size() != coefficients.size())
+    throw std::invalid_argument("coefficients must be one for each of columns");
+  if (out.ndim() != 1 || out.shape(0) != values.shape(0) ||
+      (out.shape(0) > 1 && out.strides(0) != static_cast<py::ssize_t>(sizeof(Tick))))
+    throw std::invalid_argument("out must be one run of memory, of one number per realization");
+  Tick* to = out.mutable_data();
+  jf::without_gil([&] { jf::statistics::linear_form(samples, coefficients, constant, to); });
+}
+
+Ticks quotients(const Ticks& x, const Ticks& y, double one) {
+  if (x.size() != y.size()) throw std::invalid_argument("x and y must be of the same size");
+  Ticks out(x.size());
+  // The largest double below 2^63.
+  constexpr double kMost = 9223372036854774784.0;
+  Tick* to = out.mutable_data();
+  jf::without_gil([&] {
+    jf::statistics::choose_loops().quotients(x.data(), y.data(), static_cast<std::size_t>(x.size()),
+                                             one, kMost, to);
+  });
+  return out;
+}
+
+}  // namespace
+
+void jf::bind_statistics(py::module_& m) {
+  m.def("cross_moments", &cross_moments, py::arg("values"), py::arg("columns"));
+  m.def("third_moments", &third_moments, py::arg("samples"));
+  m.def("count_buckets", &count_buckets, py::arg("values"));
+  m.def("merge_buckets", &merge_buckets, py::arg("one"), py::arg("other"));
+  m.def("column_ends", &column_ends, py::arg("values"));
+  m.def("pack_offsets", &pack_offsets, py::arg("values"), py::arg("base"), py::arg("packed"));
+  m.def("unpack_offsets", &unpack_offsets, py::arg("packed"), py::arg("base"), py::arg("out"));
+  m.def("linear_form", &linear_form, py::arg("values"), py::arg("columns"), py::arg("coefficients"),
+        py::arg("constant"), py::arg("out"));
+  m.def("quotients", &quotients, py::arg("x"), py::arg("y"), py::arg("one"));
+}

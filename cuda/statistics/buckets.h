@@ -1,0 +1,27 @@
+// Counts of samples in buckets that are as narrow as their number allows: stats/histogram.py says
+// which.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "core/ticks.h"
+
+namespace jf::statistics {
+
+struct Bucket {
+  Tick start;  // of its values, the one nearest to 0
+  Tick count;
+};
+
+// Ascending, at the level that the samples ask for.
+struct Histogram {
+  int level;
+  std::vector<Bucket> buckets;
+};
+
+Histogram count(const Tick* values, std::size_t n);
+// Of all samples of both.
+Histogram merge(const Histogram& one, const Histogram& other);
+
+}  // namespace jf::statistics

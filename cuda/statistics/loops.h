@@ -1,0 +1,41 @@
+// The loops of statistics that are compiled once per instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ticks.h"
+
+namespace jf::statistics {
+
+constexpr std::size_t kBlock = 256;  // realizations that are summed up at once, in the cache
+
+struct Loops {
+  // Copies one column of a block: realization r is from[r * row].
+  void (*gather)(const Tick* from, std::ptrdiff_t row, std::size_t n, Tick* out);
+  // The ends of a run of samples; low and high hold those of the samples before.
+  void (*extend)(const Tick* x, std::size_t n, Tick* low, Tick* high);
+  // Digits of 32 bits of x - base; the second ones where `second` is not null.
+  void (*split)(const Tick* x, Tick base, std::size_t n, std::uint32_t* first,
+                std::uint32_t* second);
+  // The sum of products of two digits of a block. Where they are below 2^28, no sum overflows.
+  std::uint64_t (*dot_narrow)(const std::uint32_t* a, const std::uint32_t* b);
+  // The same of any digits: the sums of both halves of the products.
+  void (*dot)(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t* low,
+              std::uint64_t* high);
+  // The sum of the digits of a block.
+  std::uint64_t (*sum)(const std::uint32_t* a);
+  // Adds coefficient * from. Wraps around, as an array of int64 does.
+  void (*add_scaled)(const Tick* from, std::ptrdiff_t row, std::size_t n, Tick coefficient,
+                     Tick* out);
+  // x / y in whole multiples of 1 / one, at most `most`; 0 / 0 is 1.
+  void (*quotients)(const Tick* x, const Tick* y, std::size_t n, double one, double most,
+                    Tick* out);
+};
+
+// For the widest registers of this processor, or those that JITTERFLY_ISA selects.
+const Loops& choose_loops();
+
+extern const Loops loops_portable, loops_avx2, loops_avx512;
+
+}  // namespace jf::statistics

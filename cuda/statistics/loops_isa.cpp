@@ -1,0 +1,87 @@
+// The loops of statistics (loops.h), compiled once per instruction set, which JF_ISA names.
+// As in cpu/tiles_isa.cpp, only functions that are always inlined are called from here.
+#include "statistics/loops.h"
+
+#include <cmath>
+
+namespace jf::statistics {
+namespace {
+
+using Word = std::uint64_t;
+using Digit = std::uint32_t;
+
+void gather(const Tick* __restrict from, std::ptrdiff_t row, std::size_t n, Tick* __restrict out) {
+  if (row == 1)
+    for (std::size_t r = 0; r < n; ++r) out[r] = from[r];
+  else
+    for (std::size_t r = 0; r < n; ++r) out[r] = from[static_cast<std::ptrdiff_t>(r) * row];
+}
+
+void extend(const Tick* x, std::size_t n, Tick* low, Tick* high) {
+  Tick least = *low, most = *high;
+  for (std::size_t r = 0; r < n; ++r) {
+    least = x[r] < least ? x[r] : least;
+    most = x[r] > most ? x[r] : most;
+  }
+  *low = least;
+  *high = most;
+}
+
+void split(const Tick* __restrict x, Tick base, std::size_t n, Digit* __restrict first,
+           Digit* __restrict second) {
+  const Word less = static_cast<Word>(base);  // unsigned: a difference of any two is right
+  for (std::size_t r = 0; r < n; ++r) first[r] = static_cast<Digit>(static_cast<Word>(x[r]) - less);
+  if (second == nullptr) return;
+  for (std::size_t r = 0; r < n; ++r)
+    second[r] = static_cast<Digit>((static_cast<Word>(x[r]) - less) >> 32);
+}
+
+Word dot_narrow(const Digit* __restrict a, const Digit* __restrict b) {
+  Word total = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) total += Word{a[r]} * b[r];
+  return total;
+}
+
+void dot(const Digit* __restrict a, const Digit* __restrict b, Word* low, Word* high) {
+  Word lower = 0, upper = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    const Word product = Word{a[r]} * b[r];
+    lower += static_cast<Digit>(product);
+    upper += product >> 32;
+  }
+  *low = lower;
+  *high = upper;
+}
+
+Word sum(const Digit* a) {
+  Word total = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) total += a[r];
+  return total;
+}
+
+void add_scaled(const Tick* __restrict from, std::ptrdiff_t row, std::size_t n, Tick coefficient,
+                Tick* __restrict out) {
+  const Word times = static_cast<Word>(coefficient);
+  for (std::size_t r = 0; r < n; ++r)
+    out[r] =
+        static_cast<Tick>(static_cast<Word>(out[r]) +
+                          times * static_cast<Word>(from[static_cast<std::ptrdiff_t>(r) * row]));
+}
+
+void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n, double one,
+               double most, Tick* __restrict out) {
+  for (std::size_t r = 0; r < n; ++r) {
+    double quotient = static_cast<double>(x[r]) / static_cast<double>(y[r]);
+    quotient = x[r] == 0 && y[r] == 0 ? 1.0 : quotient;
+    double multiple = std::nearbyint(quotient * one);
+    multiple = multiple > most ? most : multiple;
+    out[r] = static_cast<Tick>(multiple < -most ? -most : multiple);
+  }
+}
+
+}  // namespace
+
+const Loops JF_NAME(loops_, JF_ISA) = {gather, extend, split,      dot_narrow,
+                                       dot,    sum,    add_scaled, quotients};
+
+}  // namespace jf::statistics

@@ -1,0 +1,89 @@
+// Program that sums samples up under sanitizers, and compares with plain sums. Prints the
+// instruction set, or what is wrong.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "cpu/instruction_sets.h"
+#include "statistics/buckets.h"
+#include "statistics/moments.h"
+
+using namespace jf;
+using namespace jf::statistics;
+
+namespace {
+
+void expect(bool good, const char* what) {
+  if (good) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::exit(1);
+}
+
+void check_moments(const std::vector<Tick>& values, std::size_t columns) {
+  Samples samples{values.data(), values.size() / columns, static_cast<std::ptrdiff_t>(columns), {}};
+  for (std::size_t c = 0; c < columns; ++c)
+    samples.columns.push_back(static_cast<std::ptrdiff_t>(c));
+  const CrossMoments found = cross_moments(samples);
+  Sum sum = 0, product = 0;  // of the first column's first digit, and with the last digit of all
+  const std::size_t width = found.sums.size();
+  for (std::size_t r = 0; r < samples.realizations; ++r) {
+    const auto offset = [&](std::size_t c) {
+      return static_cast<std::uint64_t>(values[r * columns + c]) -
+             static_cast<std::uint64_t>(found.base[c]);
+    };
+    const std::uint64_t digit = static_cast<std::uint32_t>(offset(0));
+    sum += digit;
+    product +=
+        Sum{digit} * (found.digits == 2 ? offset(columns - 1) >> kDigit : offset(columns - 1));
+  }
+  expect(found.sums[0] == sum && found.products[width - 1] == product, "wrong moments");
+  std::vector<Tick> form(samples.realizations), first(samples.realizations);
+  linear_form(samples, std::vector<Tick>(columns, -3), 5, form.data());
+  for (std::size_t r = 0; r < first.size(); ++r) first[r] = values[r * columns];
+  const ThirdMoments third = third_moments({first.data(), form.data()}, first.size());
+  expect(third.low[0] == found.base[0], "wrong ends");
+}
+
+void check_packed(const std::vector<Tick>& values) {
+  const Samples samples{values.data(), values.size(), 1, {0}};
+  const Tick base = *std::min_element(values.begin(), values.end());
+  std::vector<std::uint64_t> packed(values.size());
+  std::vector<Tick> back(values.size());
+  pack(samples, &base, packed.data());
+  unpack(packed.data(), values.size(), 1, &base, 1, 1, back.data());
+  expect(back == values, "packed and unpacked are others");
+}
+
+void check_buckets(const std::vector<Tick>& values) {
+  const std::size_t half = values.size() / 2;
+  const Histogram whole = count(values.data(), values.size());
+  const Histogram merged =
+      merge(count(values.data(), half), count(values.data() + half, values.size() - half));
+  bool same = whole.level == merged.level && whole.buckets.size() == merged.buckets.size();
+  Tick total = 0;
+  for (std::size_t i = 0; same && i < whole.buckets.size(); ++i) {
+    same = whole.buckets[i].start == merged.buckets[i].start &&
+           whole.buckets[i].count == merged.buckets[i].count;
+    total += whole.buckets[i].count;
+  }
+  expect(same && total == static_cast<Tick>(values.size()), "wrong buckets");
+}
+
+}  // namespace
+
+int main() {
+  std::puts(cpu::choose_instruction_set().name);
+  std::mt19937_64 draws(1);
+  for (const int bits : {1, 20, 28, 29, 32, 33, 64})
+    for (const std::size_t count : {1, 255, 256, 257, 40'000}) {
+      std::vector<Tick> values(3 * count);
+      for (Tick& value : values) value = static_cast<Tick>(draws() >> (64 - bits));
+      for (const std::size_t columns : {1, 3}) check_moments(values, columns);
+      check_packed(values);
+      check_buckets(values);
+    }
+}
