@@ -334,7 +334,7 @@ def test_progress_is_told_in_cells(tmp_path, capsys):
     def interrupt(done, cells):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match="of 4 cells (are|is) finished, and what was run"):
+    with pytest.raises(KeyboardInterrupt, match=r"of 4 cells (are|is) finished, and what was run"):
         run(sweep_cases.study(), tmp_path / "stopped", progress=interrupt)
 
 
