@@ -7,6 +7,7 @@ import csv
 import itertools
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -23,6 +24,7 @@ from bench import sources as bench_sources
 from bench.__main__ import lines as developers_lines
 from bench.__main__ import main as developers_main
 from bench.measure import DisagreementError, PeerWork, Plan, check_program, vectorized
+from bench.sweep import main as sweep_main
 from jitterfly.simulate import noise_phases
 
 HOCKNEY = jf.Hockney(alpha="1us", beta="1ns", gamma=1e-10)
@@ -566,3 +568,10 @@ def test_loggopsim_that_fails(tmp_path, text, message):
 def test_loggopsim_itself(ranks):
     found = loggopsim.compare(os.environ["LOGGOPSIM"], ranks, 1, 0.001, lambda line: None)
     assert [check["must_be_equal"] for check in found["checks"]] == [True, True, False]
+
+
+def test_the_cost_of_a_sweep(capsys):
+    assert sweep_main(["--realizations", "300", "--repeats", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["256", "8,192"]
+    assert re.search(r"4, 16, 64 ranks: [0-9.]+ s of CPU, engine alone [0-9.]+ s", lines[-1])

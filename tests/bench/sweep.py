@@ -1,0 +1,184 @@
+"""Benchmark of a sweep's own cost: statistics, files and looks beside the engine's time.
+
+Run in tests/ as ``python -m bench.sweep``. Two tables: with the engine replaced by copies from a
+pool of samples, ns a realization of the run and of its tables; and a sweep of small cells on the
+CPU, beside the engine alone on the same realizations. In CPU time of one thread of the engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import jitterfly as jf
+from jitterfly.studies import Study, parse_study
+
+SMALL = (4, 16, 64)
+"""Ranks of the cells whose statistics take about as long as their engine."""
+POOLED = (2**8, 2**13)
+_POOL = 2**14  # realizations that are drawn, and copied from
+_SEED = 7
+
+_STUDY = """
+name = "sweep"
+seed = {seed}
+realizations = {{ min = {count}, max = {count} }}
+
+[case]
+message_bytes = 8
+algorithm = {{ kind = "butterfly", exchanges_after = "all" }}
+network = {{ kind = "hockney", alpha = 1e-7, beta = 1e-9, gamma = 1e-10 }}
+
+[[case.noise]]
+kind = "periodic"
+period = 1e-3
+duration = 1e-5
+
+[axes.ranks]
+values = {ranks}
+
+[observables]
+slowdown = {{ kind = "slowdown", T = 0 }}
+slowdown_redundant = {{ kind = "slowdown", T = "best" }}
+gain = {{ kind = "gain", of = {{ T = "best" }}, over = {{ T = 0 }} }}
+optimal_T = {{ kind = "optimal_T" }}
+time = {{ kind = "completion", T = 0 }}
+time_redundant = {{ kind = "completion", T = "best" }}
+"""
+
+
+@dataclass(frozen=True)
+class SweepCost:
+    """CPU seconds of a sweep of `realizations` in all cells: its run, its tables, the engine alone.
+
+    With a pool in place of the engine, `engine` is what copying from it takes.
+    """
+
+    ranks: tuple[int, ...]
+    realizations: int
+    engine: float
+    run: float
+    tables: float
+
+    @property
+    def ratio(self) -> float:
+        """The whole sweep in terms of the engine alone."""
+        return (self.run + self.tables) / self.engine
+
+    def nanoseconds(self, seconds: float) -> float:
+        """That time for one realization."""
+        return 1e9 * seconds / self.realizations
+
+
+def study_of(ranks: Sequence[int], count: int) -> Study:
+    """The study of Figure 12 of MS12, without jitter: all T, six observables."""
+    return parse_study(_STUDY.format(seed=_SEED, count=count, ranks=list(ranks)))
+
+
+def cost(ranks: Sequence[int], count: int, pool: bool = False) -> SweepCost:
+    """Run the study of `count` realizations in each cell, with its tables.
+
+    Examples
+    --------
+    >>> found = cost((4,), 1000)
+    >>> found.realizations, found.engine > 0
+    (1000, True)
+    """
+    study = study_of(ranks, count)
+    with _pooled(study) if pool else nullcontext(), tempfile.TemporaryDirectory() as folder:
+        _sweep(study_of(ranks, 100), Path(folder, "first"))  # loads what is loaded once
+        engine = _seconds(lambda: _realize_all(study))
+        store: list[Any] = []
+        run = _seconds(lambda: store.append(_run(study, Path(folder, "out"))))
+        tables = _seconds(lambda: _tables(store[0]))
+    return SweepCost(tuple(ranks), len(ranks) * count, engine, run, tables)
+
+
+def _sweep(study: Study, out: Path) -> None:
+    _tables(_run(study, out))
+
+
+def _run(study: Study, out: Path) -> Any:
+    return jf.run_study(study, out, backend="cpu", threads=1)
+
+
+def _tables(store: Any) -> None:
+    store.to_csv()
+    store.summary()
+
+
+def _realize_all(study: Study) -> None:
+    """Draw what a sweep draws, in batches that take as much memory as its own at most."""
+    for cell in study.cells():
+        most = max(1, 2**25 // (8 * len(cell.columns)))
+        for variant in cell.variants:
+            for first in range(0, cell.limit, most):
+                count = min(most, cell.limit - first)
+                variant.case.realize(count, study.seed, first, "cpu", 1)
+
+
+@contextmanager
+def _pooled(study: Study) -> Iterator[None]:
+    """Copy samples from a pool in place of every case's engine."""
+    pools = {
+        variant.case.ranks: variant.case.realize(_POOL, study.seed, 0, "cpu", 1)[0]
+        for cell in study.cells()
+        for variant in cell.variants
+    }
+
+    def realize(case: Any, count: int, *_: Any, **__: Any) -> tuple[Any, str]:
+        pool = pools[case.ranks]
+        values = np.empty((count, pool.shape[1]), np.int64)
+        for at in range(0, count, _POOL):
+            part = values[at : at + _POOL]
+            part[:] = pool[: len(part)]
+        return values, "cpu"
+
+    with mock.patch.object(jf.Case, "realize", realize):
+        yield
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print both tables; medians over repeats."""
+    parser = argparse.ArgumentParser(prog="python -m bench.sweep", description=__doc__)
+    parser.add_argument("--realizations", type=int, default=4_000_000, metavar="N",
+                        help="in each cell (default: 4 million)")  # fmt: skip
+    parser.add_argument("--repeats", type=int, default=3)
+    chosen = parser.parse_args(arguments)
+
+    def measured(ranks: Sequence[int], pool: bool) -> SweepCost:
+        found = [cost(ranks, chosen.realizations, pool) for _ in range(chosen.repeats)]
+        middle = statistics.median_low([one.run + one.tables for one in found])
+        return next(one for one in found if one.run + one.tables == middle)
+
+    print("engine replaced by a pool, ns a realization:  ranks      run   tables  copying")
+    for ranks in POOLED:
+        found = measured((ranks,), True)
+        shown = [found.nanoseconds(x) for x in (found.run, found.tables, found.engine)]
+        print(f"{'':42}{ranks:>9,}" + "".join(f"{x:9.0f}" for x in shown))
+    found = measured(SMALL, False)
+    own = found.run + found.tables
+    print(f"sweep of {', '.join(map(str, SMALL))} ranks: {own:.2f} s of CPU, engine alone "
+          f"{found.engine:.2f} s, {found.ratio:.2f} times")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
