@@ -20,6 +20,9 @@ gc.set_threshold(10_000, 5, 2)
 LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 
 
+OF_FEW_FILES = ("gpu", "timing")  # marks that files have by these names
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--scale",
@@ -57,6 +60,14 @@ def pytest_configure(config):
     # pytest-timeout
     if getattr(option, "timeout", 0) is None and "PYTEST_TIMEOUT" not in os.environ:
         option.timeout = LIMIT
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files without the one mark that is asked for: to import them takes longer than such runs."""
+    mark = config.option.markexpr
+    if mark in OF_FEW_FILES and collection_path.suffix == ".py":
+        return f"mark.{mark}" not in collection_path.read_text(encoding="utf-8") or None
+    return None
 
 
 def pytest_collection_finish():
