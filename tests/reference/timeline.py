@@ -22,7 +22,10 @@ def clipped(intervals, window_begin, window_end):
         if begin >= window_end:
             return
         if end > window_begin:
-            yield max(begin, window_begin), min(end, window_end)
+            if begin < window_begin or end > window_end:
+                yield max(begin, window_begin), min(end, window_end)
+            else:
+                yield begin, end
 
 
 def union(lists):
@@ -31,15 +34,14 @@ def union(lists):
     Yields intervals in order of time that do not touch each other. As in each of the lists, there
     may be no end of them, so nothing is generated before it is asked for.
     """
-    busy_from = busy_to = None
-    for begin, end in lists[0] if len(lists) == 1 else heapq.merge(*lists):
-        if busy_to is not None and begin <= busy_to:
-            busy_to = max(busy_to, end)
-            continue
-        if busy_to is not None:
-            yield busy_from, busy_to
-        busy_from, busy_to = begin, end
-    if busy_to is not None:
+    ordered = iter(lists[0]) if len(lists) == 1 else heapq.merge(*lists)
+    for busy_from, busy_to in ordered:
+        for begin, end in ordered:
+            if begin > busy_to:
+                yield busy_from, busy_to
+                busy_from, busy_to = begin, end
+            elif end > busy_to:
+                busy_to = end
         yield busy_from, busy_to
 
 
