@@ -11,6 +11,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -237,9 +238,13 @@ def array_to_ticks(seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     ticks = np.rint(product).astype(np.int64)
     # A float is off its decimal value by half a unit in the last place, and so is the product.
     near = np.abs(np.abs(product - np.trunc(product)) - 0.5)
-    for place in np.argwhere(near <= product * 2.0**-50):
-        at = tuple(place)
-        ticks[at] = round(exact(seconds[at]) * TICKS_PER_SECOND)
+    close = near <= product * 2.0**-50
+    # Every tenth one of a minute's recording is so close. Decimals of enough digits are as exact as
+    # fractions, and take a tenth of their time.
+    product_of = Context(prec=40).multiply
+    ticks[close] = [
+        round(product_of(Decimal(repr(one)), TICKS_PER_SECOND)) for one in seconds[close].tolist()
+    ]
     return ticks
 
 
