@@ -592,13 +592,22 @@ class EqualByFields:
 
     def _key(self) -> tuple[object, ...]:
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        return tuple(v.tobytes() if isinstance(v, np.ndarray) else (type(v), v) for v in values)
+        return tuple(map(_comparable, values))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+
+def _comparable(value: object) -> object:
+    """Return what is equal, and has the same hash, where values are: -0 is 0, and NaN is NaN."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            value = value + 0.0  # of -0.0 it is 0.0
+        return value.shape, value.dtype.str, value.tobytes()
+    return type(value), "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
 class Component(Dataclass):

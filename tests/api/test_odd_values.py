@@ -9,6 +9,7 @@ import pytest
 import jitterfly as jf
 import jitterfly.congestion as jc
 from jitterfly import _core, imbalance, program, stats, theory
+from jitterfly.measured.measurements import LogGPTable
 from jitterfly.units import to_ticks
 
 NETWORK = jf.LogGOPS(L="1us", o="100ns")
@@ -149,3 +150,15 @@ def test_long_times_in_arrays_are_those_of_numbers(reader):
         [trace] = one.replayed()
         found = (trace.ends - trace.starts).tolist()
     assert found == expected
+
+
+def test_classes_with_arrays_are_equal_as_their_numbers_are():
+    """As Python has it, -0 is 0; NaN, which stands for what is not known, is NaN."""
+
+    def table(gap):
+        return LogGPTable([1, 2], [1e-6] * 2, [1e-7] * 2, [1e-7] * 2, [gap, 1e-9], [gap, 1e-9])
+
+    assert table(0.0) == table(-0.0)
+    assert hash(table(0.0)) == hash(table(-0.0))
+    assert table(np.nan) == table(np.nan)
+    assert table(0.0) != table(1e-9)

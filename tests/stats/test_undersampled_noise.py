@@ -384,3 +384,22 @@ def test_a_schedule_allows_for_what_its_means_may_lack(tmp_path):
     assert rows[0].mean.lacks == pytest.approx(whole.lacks / 4, rel=0.2)
     assert sum(row.since_mean.lacks for row in rows) == pytest.approx(whole.lacks)
     assert rows[1].since_mean.low < rows[1].since_mean.value - rows[1].since_mean.lacks
+
+
+def test_a_schedule_names_noise_that_only_a_mark_may_lack(tmp_path):
+    """The run meets it 60 times in 500 realizations, an iteration of 40 hardly twice."""
+    case = jf.Case(16, network=NETWORK, cycles=40, compute_time="20us",
+                   algorithm=jf.RecursiveDoublingAllreduce())  # fmt: skip
+    goal, marks = tmp_path / "app.goal", tmp_path / "marks.txt"
+    goal.write_text(goal_schedule(case).text)
+    marks.write_text("".join(f"c{c} {rank} o{9 * c + end}\n" for c in range(40)
+                             for rank in range(16) for end in (7, 8)))  # fmt: skip
+    noise = [jf.PeriodicNoise(**FREQUENT), jf.StepNoise("1ms", probability=60 / 500 / (40 * 80))]
+    found = jf.simulate_schedule(goal, NETWORK, noise, 500, order_checks=0, marks=marks)
+    assert not found.mean().lacks
+    assert max(row.since_mean.lacks for row in found.rows()) > 0
+    (note,) = (one for one in found.notes() if one.code == "rare_noise")
+    assert "noise.1 (step, delay = 1 ms" in note
+    assert "at a mark or between two, which its interval allows for" in note
+    plain = jf.simulate_schedule(goal, NETWORK, noise, 500, order_checks=0)
+    assert all(one.code != "rare_noise" for one in plain.notes())

@@ -24,7 +24,7 @@ from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words, un
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
-from ..unseen_noise import RecordedNoise, SourceHits, in_part, may_lack, unmet_among
+from ..unseen_noise import RecordedNoise, SourceHits, hidden, in_part, may_lack, unmet_among
 from .order import OrderCheck
 from .schedule import Schedule
 
@@ -173,6 +173,29 @@ class ScheduleResult(Answer):
         if not math.isfinite(half) or share <= 0:
             return []
         return unmet_among(in_part(self.expected, share), half, mean.realizations)
+
+    def _unmet_at_marks(self) -> list[SourceHits]:
+        """List the sources of which too few hits are expected for a mark, not for the whole run.
+
+        Of each source that part in which a mean may lack most.
+        """
+        if not self.marks or not hidden(self.expected):
+            return []
+        whole = {one.place for one in self._unmet(self._sampled(self.samples, self.noise_free))}
+        times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
+        noisy = any(one.random for one in self.noise)
+        worst: dict[int, SourceHits] = {}
+        for means in (
+            self._sampled(times, from_ticks(self.mark_ticks_noise_free)),
+            stats.mean(since, noisy=noisy),
+        ):
+            for value, low, high in zip(*means, strict=True):
+                mean = Estimate(value, low, high, means.confidence, means.realizations)
+                for source in self._unmet(mean):
+                    known = worst.get(source.place)
+                    if known is None or known.most < source.most:
+                        worst[source.place] = source
+        return [source for place, source in worst.items() if place not in whole]
 
     def _quantiles(
         self, times: npt.NDArray[np.float64], noise_free: float, confidence: float
@@ -356,6 +379,10 @@ class ScheduleResult(Answer):
             for one in self._unmet(self._sampled(self.samples, self.noise_free))
         ]
         text += unmet_notes(unmet, self.noise, len(self.ticks), ", which its interval allows for")
+        text += unmet_notes(
+            [(self.schedule.ranks, one) for one in self._unmet_at_marks()], self.noise,
+            len(self.ticks), " at a mark or between two, which its interval allows for",
+        )  # fmt: skip
         text += notes_of("swapped_marks", self._swapped_in_words())
         text += notes_of("order", self._order_in_words())
         return text

@@ -130,11 +130,16 @@ class Estimate:
 
         Examples
         --------
-        >>> print(Estimate(2.0, 1.0, 3.0, 0.95, 100).lacking(4.0))
-        2 [1, 7]
+        >>> found = Estimate(2.0, 1.0, 3.0, 0.95, 100).lacking(4.0)
+        >>> print(found, found.lacking(1.0).lacks)
+        2 [1, 7] 5.0
         """
-        caveat = Caveat(RARE_NOISE, below, most)
-        return self.widened(self.low - below, self.high + most, caveat) if most or below else self
+        if not most and not below:
+            return self
+        # Of what it may lack already, the ends allow for both.
+        known = [one for one in self.caveats if one.code == RARE_NOISE]
+        caveat = Caveat(RARE_NOISE, below + sum(one.below for one in known), most + self.lacks)
+        return self.widened(self.low - below, self.high + most, caveat)
 
     def widened(self, low: float | Floats, high: float | Floats, caveat: Caveat) -> Estimate:
         """Return the estimate with ends that allow for a caveat; of two of a code the larger."""
