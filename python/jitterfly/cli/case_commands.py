@@ -62,13 +62,13 @@ _USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 _TRACE_OPTIONS = (
     "ranks",
-    "copy-levels",
-    "exchanges-after",
+    "copy_levels",
+    "exchanges_after",
     "network",
     "noise",
-    "bytes",
+    "message_bytes",
     "cycles",
-    "compute-time",
+    "compute_time",
 )
 _TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
 _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
@@ -194,17 +194,16 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
 
 def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> None:
     """Raise unless a file describes the case alone, or the options `names` do."""
-    given = [name for name in names if getattr(chosen, name.replace("-", "_")) is not None]
+    given = [chosen.options[name] for name in names if getattr(chosen, name) is not None]
     if chosen.file is not None and given:
-        raise ValueError(f"--{given[0]} and FILE.toml both describe a case: give one")
+        raise ValueError(f"{given[0]} and FILE.toml both describe a case: give one")
     if chosen.file is None and chosen.at:
         raise ValueError("--at chooses a cell of a study: give STUDY.toml")
 
 
 def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
     """The case, the seed that is given or that of its study, and which cell."""
-    options = [str(one.option) for one in CaseOptions.parameters().values()]
-    check_one_description(chosen, [*options, "collective"])
+    check_one_description(chosen, [*CaseOptions.parameters(), "collective"])
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
         found, seed, where = read_case(chosen.file, chosen.at or [])
@@ -314,9 +313,9 @@ def _chosen_rows(chosen: argparse.Namespace) -> tuple[str | None, int | None, in
 
     collective = chosen.collective
     ranks = None if chosen.ranks is None else read_count(chosen.ranks, "--ranks", 1, 2**30)
-    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    bytes_ = None if chosen.message_bytes is None else size(chosen.message_bytes, "bytes")
     if chosen.file is not None:
-        chosen.collective = chosen.ranks = chosen.bytes = None
+        chosen.collective = chosen.ranks = chosen.message_bytes = None
     elif ranks is None:
         found = largest_ranks_in(chosen.measured)
         chosen.ranks = None if found is None else str(found)
@@ -376,7 +375,12 @@ def add_trace(commands: Any) -> None:
         action="append",
         help=f"may be given several times, or none (default {_TRACE_NOISE})",
     )
-    trace.add_argument("--bytes", metavar="N", help="message size, such as 1KiB (default 8)")
+    trace.add_argument(
+        "--bytes",
+        dest="message_bytes",
+        metavar="N",
+        help="message size, such as 1KiB (default 8)",
+    )
     trace.add_argument("--cycles", metavar="N", help="default 1")
     trace.add_argument(
         "--compute-time", metavar="TIME", help="compute phase of each cycle (default 0)"
@@ -475,8 +479,8 @@ def _trace_case(chosen: argparse.Namespace) -> Case:
     for option in ("cycles", "compute_time"):
         if getattr(chosen, option) is not None:
             table[option] = value(getattr(chosen, option))
-    if chosen.bytes is not None:
-        table["message_bytes"] = size(chosen.bytes, "bytes")
+    if chosen.message_bytes is not None:
+        table["message_bytes"] = size(chosen.message_bytes, "bytes")
     return Case.from_dict(table)
 
 

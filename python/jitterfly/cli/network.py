@@ -44,10 +44,16 @@ def add_parser(commands: Any) -> None:
     )
     parameters.add_argument("file", metavar="FILE")
     parameters.add_argument(
-        "--bytes", metavar="N", help="the largest message that is used (default: all)"
+        "--bytes",
+        dest="most_bytes",
+        metavar="N",
+        help="the largest message that is used (default: all)",
     )
     parameters.add_argument(
-        "--from-bytes", metavar="N", help="the smallest, of OSU and IMB (default: 1)"
+        "--from-bytes",
+        dest="least_bytes",
+        metavar="N",
+        help="the smallest, of OSU and IMB (default: 1)",
     )
     parameters.add_argument(
         "--overhead",
@@ -96,8 +102,8 @@ def _parameters(chosen: argparse.Namespace) -> None:
     from ..measured.network_parameters import read_parameters
 
     overhead = chosen.overhead and parse_seconds(chosen.overhead, "--overhead")
-    most = None if chosen.bytes is None else size(chosen.bytes, "bytes")
-    least = None if chosen.from_bytes is None else size(chosen.from_bytes, "from-bytes")
+    most = None if chosen.most_bytes is None else size(chosen.most_bytes, "bytes")
+    least = None if chosen.least_bytes is None else size(chosen.least_bytes, "from-bytes")
     for name, given in (("--bytes", most), ("--from-bytes", least)):
         if given == 0:
             raise ValueError(f"{name} must be from 1, got 0")

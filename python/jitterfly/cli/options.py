@@ -135,7 +135,7 @@ def add_parameters(
         shown = {} if one.metavar is None else {"metavar": one.metavar}
         sentence = one.sentence.replace("%", "%%")
         action = parser.add_argument(
-            option, required=always and not file, help=sentence, **shown, **one.argument
+            option, dest=name, required=always and not file, help=sentence, **shown, **one.argument
         )
         action.words = getattr(one, "allowed", None)  # type: ignore[attr-defined]  # to complete
 
@@ -146,7 +146,7 @@ def values_of(
     """The parameters of a question: what the options say, in place of what is `known`."""
     values = dict(known)
     for name, one in question.parameters().items():
-        text = getattr(chosen, (one.option or "").replace("-", "_"), None)
+        text = getattr(chosen, name, None) if one.option else None
         if text is not None and not isinstance(one, AlgorithmParameter):
             values[name] = one.from_text(text, f"--{one.option}", values)
     return values

@@ -31,13 +31,6 @@ _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "�
 _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
-# of parameters whose options have other names
-_OPTIONS = {
-    "message_bytes": "bytes",
-    "most_bytes": "bytes",
-    "least_bytes": "from_bytes",
-    "figsize": "size",
-}
 _IN_CASE = " (in Case)"
 
 
@@ -170,21 +163,17 @@ class GivenOptions:
 
     def __init__(self, chosen: argparse.Namespace) -> None:
         values = vars(chosen)
-        self._names = frozenset(values.get("option_names", ()))
-        given = {
-            name
-            for name in self._names
-            if values.get(name) is not None and values[name] is not False
-        }
+        self._options: Mapping[str, str] = values.get("options", {})
         paths = {str(path) for path in values.values() if isinstance(path, Path)}
-        names = {name: name for name in given} | _OPTIONS
-        self.of_fields = {field: _option(name) for field, name in names.items()
-                          if name in given and field not in paths}  # fmt: skip
+        self.of_fields = {
+            field: option
+            for field, option in self._options.items()
+            if not any(values.get(field) is none for none in (None, False)) and field not in paths
+        }
 
     def option(self, name: str, here: bool) -> str | None:
         """The option of a parameter; None where the command has `here` to have it and does not."""
-        name = _OPTIONS.get(name, name)
-        return _option(name) if name in self._names or not here else None
+        return self._options.get(name, None if here else f"--{name.replace('_', '-')}")
 
     def text_of(self, error: ValueError) -> str:
         """The text of an error, which begins with its option: what is wrong stands there."""
@@ -193,10 +182,6 @@ class GivenOptions:
         if named is None or option is None:
             return str(error)
         return f"{option}{named.rule.removesuffix(_IN_CASE)}"
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def progress_stream() -> TextIO:

@@ -206,8 +206,9 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
         _add_general(commands, parser)
     for _, one in leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
-        options = [action.dest for action in one._actions if action.option_strings]
-        one.set_defaults(option_names=options)
+        options = {action.dest: next(name for name in action.option_strings if name[:2] == "--")
+                   for action in one._actions if action.option_strings}  # fmt: skip
+        one.set_defaults(options=options)
         output.add_levels(one)
         one.formatter_class = Formatter
     return parser

@@ -34,7 +34,7 @@ _OF_SCHEDULES = dict.fromkeys(
 )
 # Options of `explain` that are for cases alone, and those for schedules alone.
 _OF_CASES = dict.fromkeys(
-    ("at", "arrival", "ranks", "algorithm", "collective", "bytes", "cycles", "compute_time")
+    ("at", "arrival", "ranks", "algorithm", "collective", "message_bytes", "cycles", "compute_time")
 )
 _OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
 _RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}
@@ -101,8 +101,7 @@ def _refuse_options(
     """Raise ValueError where one of the options `left_out` differs from its default."""
     for name, value in left_out.items():
         if getattr(chosen, name) != value:
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} {what}, and {given}: leave it out")
+            raise ValueError(f"{chosen.options[name]} {what}, and {given}: leave it out")
 
 
 def _check_started_once() -> None:

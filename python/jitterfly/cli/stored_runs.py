@@ -29,7 +29,9 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("results", type=Path, metavar="DIR", help="what `run` wrote")
     plot.add_argument("--kind", metavar="KIND", help="default: the study's; see sweeps/README.md")
     plot.add_argument("--observable", metavar="NAME", help="for kinds that show one")
-    plot.add_argument("--size", metavar="WxH", help="inches, such as 7x4; default: as it needs")
+    plot.add_argument(
+        "--size", dest="figsize", metavar="WxH", help="inches, such as 7x4; default: as it needs"
+    )
     plot.add_argument("--title", metavar="TEXT", help="in place of the study's")
     plot.add_argument("--out", "--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
@@ -144,7 +146,7 @@ def _plot(chosen: argparse.Namespace) -> None:
         path,
         kind=chosen.kind,
         observable=chosen.observable,
-        figsize=_size(chosen.size),
+        figsize=_size(chosen.figsize),
         title=chosen.title,
     )
     if chosen.json:

@@ -91,7 +91,9 @@ def add_fit(commands: Any) -> None:
     parser.add_argument(
         "--collective", metavar="NAME", help="which one, where a benchmark printed several"
     )
-    parser.add_argument("--bytes", metavar="N", help="size, where a table has several")
+    parser.add_argument(
+        "--bytes", dest="message_bytes", metavar="N", help="size, where a table has several"
+    )
     parser.add_argument("--unit", metavar="UNIT", default="", help="of numbers without one (s)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="tables and pictures go there")
     add_json(parser)
@@ -101,7 +103,7 @@ def add_fit(commands: Any) -> None:
 def _run_fit(chosen: argparse.Namespace) -> None:
     from ..inference import read_curves, watching
 
-    bytes_ = None if chosen.bytes is None else size(chosen.bytes, "bytes")
+    bytes_ = None if chosen.message_bytes is None else size(chosen.message_bytes, "bytes")
     files = [_file_and_ranks(text) for text in chosen.curve]
     curves = read_curves(
         [path for path, _ in files],
