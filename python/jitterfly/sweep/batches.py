@@ -68,8 +68,8 @@ class PackedBatch:
 
     data: bytes
 
-    def open(self) -> Batch:
-        """The batch."""
+    def unpack(self) -> Batch:
+        """Return the batch."""
         try:
             return Batch(**pickle.loads(self.data))
         except (AttributeError, ImportError) as error:  # of pickle, which names the class
@@ -97,7 +97,7 @@ def run_batch(batch: Batch | PackedBatch) -> BatchResult:
     """Simulate a batch; what comes out depends on nothing but realizations and seed."""
     started = time.perf_counter()
     if isinstance(batch, PackedBatch):
-        batch = batch.open()
+        batch = batch.unpack()
     cell = batch.cell
     parts, backends = [], []
     for variant in cell.variants:
