@@ -13,12 +13,12 @@ namespace py = pybind11;
 using jf::Tick;
 using jf::Ticks;
 using jf::statistics::Histogram;
-using jf::statistics::Samples;
+using jf::statistics::SampleColumns;
 using jf::statistics::Sum;
 
 namespace {
 
-// Samples as they are, whatever their strides: not `Ticks`, which may be copies.
+// SampleColumns as they are, whatever their strides: not `Ticks`, which may be copies.
 using Columns = py::array_t<Tick, 0>;
 
 py::list to_list(const std::vector<Sum>& sums) {
@@ -33,15 +33,15 @@ py::list to_list(const std::vector<Sum>& sums) {
   return list;
 }
 
-Samples samples_of(const Columns& values,
-                   const std::optional<std::vector<py::ssize_t>>& columns = std::nullopt) {
+SampleColumns samples_of(const Columns& values,
+                         const std::optional<std::vector<py::ssize_t>>& columns = std::nullopt) {
   if (values.ndim() != 2) throw std::invalid_argument("values must have two dimensions");
   constexpr auto kSize = static_cast<py::ssize_t>(sizeof(Tick));
   if (values.strides(0) % kSize != 0 || values.strides(1) % kSize != 0)
     throw std::invalid_argument("strides must be whole samples");
   std::vector<py::ssize_t> all(columns ? 0 : static_cast<std::size_t>(values.shape(1)));
   std::iota(all.begin(), all.end(), 0);
-  Samples found{
+  SampleColumns found{
       values.data(), static_cast<std::size_t>(values.shape(0)), values.strides(0) / kSize, {}};
   for (const py::ssize_t column : columns ? *columns : all) {
     if (column < 0 || column >= values.shape(1)) throw std::invalid_argument("no such column");
@@ -51,7 +51,7 @@ Samples samples_of(const Columns& values,
 }
 
 py::dict cross_moments(const Columns& values, const std::vector<py::ssize_t>& columns) {
-  const Samples samples = samples_of(values, columns);
+  const SampleColumns samples = samples_of(values, columns);
   if (samples.realizations == 0) throw std::invalid_argument("there are no realizations");
   const auto found = jf::without_gil([&] { return jf::statistics::cross_moments(samples); });
   py::dict dict;
@@ -115,7 +115,7 @@ py::tuple merge_buckets(const std::tuple<Ticks, Ticks, int>& one,
 }
 
 py::tuple column_ends(const Columns& values) {
-  const Samples samples = samples_of(values);
+  const SampleColumns samples = samples_of(values);
   const auto found = jf::without_gil([&] { return jf::statistics::column_ends(samples); });
   return py::make_tuple(jf::as_array(found.low), jf::as_array(found.high));
 }
@@ -147,7 +147,7 @@ void check_packed(const py::array& packed, const Columns& values, const Ticks& b
 // Each column less its base, in the fewest bytes that the caller found for all.
 void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
   check_packed(packed, values, base);
-  const Samples samples = samples_of(values);
+  const SampleColumns samples = samples_of(values);
   with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
     auto* out = static_cast<Offset*>(packed.mutable_data());
     jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out); });
@@ -156,7 +156,7 @@ void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
 
 void unpack_offsets(const py::array& packed, const Ticks& base, Columns out) {
   check_packed(packed, out, base);
-  const Samples samples = samples_of(out);  // its strides
+  const SampleColumns samples = samples_of(out);  // its strides
   const std::ptrdiff_t column = out.strides(1) / static_cast<py::ssize_t>(sizeof(Tick));
   Tick* to = out.mutable_data();
   with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
@@ -171,7 +171,7 @@ void unpack_offsets(const py::array& packed, const Ticks& base, Columns out) {
 // The sum of coefficient * column, and a constant, in each realization.
 void linear_form(const Columns& values, const std::vector<py::ssize_t>& columns,
                  const std::vector<Tick>& coefficients, Tick constant, py::array_t<Tick> out) {
-  const Samples samples = samples_of(values, columns);
+  const SampleColumns samples = samples_of(values, columns);
   if (columns.size() != coefficients.size())
     throw std::invalid_argument("coefficients must be one for each of columns");
   if (out.ndim() != 1 || out.shape(0) != values.shape(0) ||

@@ -23,7 +23,7 @@ int bits_between(Tick low, Tick high) {
 
 // Calls use(column, values, realizations): column by column of each block, which is read from
 // memory once, and then done().
-void for_each_column(const Samples& samples, const Loops& loops, const auto& use,
+void for_each_column(const SampleColumns& samples, const Loops& loops, const auto& use,
                      const auto& done) {
   std::vector<Tick> values(kBlock);
   for (std::size_t at = 0; at < samples.realizations; at += kBlock) {
@@ -64,7 +64,7 @@ void add_triples(const std::uint32_t* const* digits, std::size_t n, ThirdMoments
 
 const Loops& choose_loops() { return *cpu::choose_instruction_set().statistics; }
 
-Ends column_ends(const Samples& samples) {
+Ends column_ends(const SampleColumns& samples) {
   const Loops& loops = choose_loops();
   Ends found{std::vector<Tick>(samples.columns.size(), std::numeric_limits<Tick>::max()),
              std::vector<Tick>(samples.columns.size(), std::numeric_limits<Tick>::min())};
@@ -78,7 +78,7 @@ Ends column_ends(const Samples& samples) {
 }
 
 template <class Offset>
-void pack(const Samples& samples, const Tick* base, Offset* packed) {
+void pack(const SampleColumns& samples, const Tick* base, Offset* packed) {
   const std::size_t columns = samples.columns.size();
   for (std::size_t r = 0; r < samples.realizations; ++r) {
     const Tick* row = samples.data + static_cast<std::ptrdiff_t>(r) * samples.row;
@@ -98,7 +98,7 @@ void unpack(const Offset* packed, std::size_t realizations, std::size_t columns,
 }
 
 #define JF_OFFSETS(Offset)                                                                  \
-  template void pack(const Samples& samples, const Tick* base, Offset* packed);             \
+  template void pack(const SampleColumns& samples, const Tick* base, Offset* packed);       \
   template void unpack(const Offset* packed, std::size_t realizations, std::size_t columns, \
                        const Tick* base, std::ptrdiff_t row, std::ptrdiff_t column, Tick* out)
 JF_OFFSETS(std::uint8_t);
@@ -107,7 +107,7 @@ JF_OFFSETS(std::uint32_t);
 JF_OFFSETS(std::uint64_t);
 #undef JF_OFFSETS
 
-CrossMoments cross_moments(const Samples& samples) {
+CrossMoments cross_moments(const SampleColumns& samples) {
   const Loops& loops = choose_loops();
   const std::size_t columns = samples.columns.size();
   const Ends ends = column_ends(samples);
@@ -151,7 +151,7 @@ CrossMoments cross_moments(const Samples& samples) {
   return found;
 }
 
-void linear_form(const Samples& samples, const std::vector<Tick>& coefficients, Tick constant,
+void linear_form(const SampleColumns& samples, const std::vector<Tick>& coefficients, Tick constant,
                  Tick* out) {
   const Loops& loops = choose_loops();
   // All terms of a block in turn: it is read from memory once.

@@ -15,7 +15,7 @@ __extension__ using Sum = unsigned __int128;
 constexpr int kDigit = 32;  // bits: a product of two digits is below 2^64, of three below 2^96
 
 // Columns of samples, wherever they lie: realization r of column c is data[r * row + columns[c]].
-struct Samples {
+struct SampleColumns {
   const Tick* data;
   std::size_t realizations;
   std::ptrdiff_t row;
@@ -27,12 +27,12 @@ struct Samples {
 struct Ends {
   std::vector<Tick> low, high;
 };
-Ends column_ends(const Samples& samples);
+Ends column_ends(const SampleColumns& samples);
 
 // Columns less their base, in order realization by realization; Offset is an unsigned type that
 // holds them.
 template <class Offset>
-void pack(const Samples& samples, const Tick* base, Offset* packed);
+void pack(const SampleColumns& samples, const Tick* base, Offset* packed);
 template <class Offset>
 void unpack(const Offset* packed, std::size_t realizations, std::size_t columns, const Tick* base,
             std::ptrdiff_t row, std::ptrdiff_t column, Tick* out);
@@ -46,10 +46,10 @@ struct CrossMoments {
   std::vector<Sum> sums;      // of each digit
   std::vector<Sum> products;  // of digits i <= j: (0, 0), (0, 1), ..., (1, 1), ...
 };
-CrossMoments cross_moments(const Samples& samples);  // at least one realization
+CrossMoments cross_moments(const SampleColumns& samples);  // at least one realization
 
 // The sum of coefficient * column, and a constant, in each realization: wraps around as int64.
-void linear_form(const Samples& samples, const std::vector<Tick>& coefficients, Tick constant,
+void linear_form(const SampleColumns& samples, const std::vector<Tick>& coefficients, Tick constant,
                  Tick* out);
 
 // The same of one or two runs of samples, and sums of products of three digits i <= j <= k.

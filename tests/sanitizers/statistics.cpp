@@ -24,7 +24,8 @@ void expect(bool good, const char* what) {
 }
 
 void check_moments(const std::vector<Tick>& values, std::size_t columns) {
-  Samples samples{values.data(), values.size() / columns, static_cast<std::ptrdiff_t>(columns), {}};
+  SampleColumns samples{
+      values.data(), values.size() / columns, static_cast<std::ptrdiff_t>(columns), {}};
   for (std::size_t c = 0; c < columns; ++c)
     samples.columns.push_back(static_cast<std::ptrdiff_t>(c));
   const CrossMoments found = cross_moments(samples);
@@ -49,7 +50,7 @@ void check_moments(const std::vector<Tick>& values, std::size_t columns) {
 }
 
 void check_packed(const std::vector<Tick>& values) {
-  const Samples samples{values.data(), values.size(), 1, {0}};
+  const SampleColumns samples{values.data(), values.size(), 1, {0}};
   const Tick base = *std::min_element(values.begin(), values.end());
   std::vector<std::uint64_t> packed(values.size());
   std::vector<Tick> back(values.size());
