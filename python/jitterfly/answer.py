@@ -318,7 +318,7 @@ def _place(note: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return the same of what JSON knows.
+    """Return a value made of what JSON knows.
 
     Dataclasses and named tuples are objects, NaN and infinity null. Of an estimate, what its
     interval allows for stands in it where there is any.

@@ -162,7 +162,7 @@ class Case(Collective):
 
     @property
     def loops(self) -> tuple[Case, ...]:
-        """The cases whose programs give its columns, by ascending T; often it alone.
+        """The cases that are simulated for its columns: one for each T, ascending, or itself alone.
 
         One program has the completions of all T of its first collective, and no more: later ones
         begin when all exchanges of those before are paid for. The last loop, of all exchanges, is

@@ -289,7 +289,7 @@ class CompiledSteps:
 
     @cached_property
     def message_work(self) -> tuple[int, int, int]:
-        """The most of a rank in all MESSAGE steps: CPU time, longest way, messages received."""
+        """The largest CPU time, transit and number of receptions of a rank in MESSAGE steps."""
         work = way = receptions = 0
         for step, cost in zip(self.steps, self.table.costs(), strict=True):
             if cost is not None and step.kind == MESSAGE:

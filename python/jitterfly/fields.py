@@ -233,7 +233,7 @@ _FORMULA = re.compile(r"'*[=+@\-\t\r]")
 
 
 def csv_field(value: Any) -> Any:
-    """The same for CSV: before a text that spreadsheets take for a formula stands an apostrophe.
+    """Return a value for CSV: an apostrophe stands before what spreadsheets take for a formula.
 
     Numbers stay, and texts that are numbers. `text_of_csv_field` takes the apostrophe away.
 
@@ -347,7 +347,7 @@ def check_keys(
     where: str,
     advice: Callable[[Any], str] = lambda _: "",
 ) -> None:
-    """A table whose keys are all known; `advice` says what to write for one that is not.
+    """Raise ValueError for a key that a table may not have; `advice` says what to write instead.
 
     Raises
     ------

@@ -406,5 +406,5 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArra
 
 
 def with_path(error: OSError, path: Path) -> OSError:
-    """The same error with the name of a file in it."""
+    """Return an error with the name of a file added."""
     return OSError(error.errno, error.strerror or str(error), str(path))

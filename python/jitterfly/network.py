@@ -125,7 +125,7 @@ class Network(Component, ABC):
         return bool(self.seconds_per_byte) and getattr(self, self.seconds_per_byte) > 0
 
     def shared_by(self, messages: int) -> Network:
-        """The same, of which each of so many messages has an equal part of the bandwidth."""
+        """The network as it is where so many messages share its bandwidth equally."""
         if not self.has_bandwidth:
             return self
         shared = copy(self)

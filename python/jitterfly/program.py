@@ -133,7 +133,7 @@ class Collective(Workload):
         return [*own_components(self.algorithm), *super().own_parts()]
 
     def content_of_own(self) -> dict[str, dict[str, str]]:
-        """The same, and of a user's algorithm a digest of its steps."""
+        """Return the content of a user's classes, and of an algorithm a digest of its steps."""
         own = {one.kind for one in self.own_parts() if isinstance(one, Algorithm)}
         if not own:
             return super().content_of_own()
@@ -276,7 +276,7 @@ class Collective(Workload):
         return _noise_free(_without_noise(self), poll)[:, 0]
 
     def noise_free_observations(self) -> npt.NDArray[np.int64]:
-        """The same for each column of `Result.ticks`: latest, earliest and mean where they are."""
+        """Return noise-free times for `Result.ticks`: latest, earliest and mean where they are."""
         if self.observe in OVER_RANKS:
             return _noise_free(_without_noise(self)).ravel()
         return self.noise_free_ticks()

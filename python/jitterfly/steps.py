@@ -43,7 +43,7 @@ class Partners(ABC):
         """The sender and receiver of each message; shape (messages, 2)."""
 
     def pairs(self, ranks: int) -> Pairs:
-        """The same as a list."""
+        """The messages as a list."""
         return [(sender, receiver) for sender, receiver in self.pair_array(ranks).tolist()]
 
     @abstractmethod

@@ -298,7 +298,7 @@ class RecordedNoise(NamedTuple):
 
     @classmethod
     def of(cls, noise: Iterable[Noise], work: RankWork) -> RecordedNoise:
-        """Find them among the noise of ranks that work so long."""
+        """Find the recordings among the noise of ranks that work so long."""
         every = tuple(noise)
         found = tuple(
             one
@@ -309,7 +309,7 @@ class RecordedNoise(NamedTuple):
 
     @classmethod
     def of_case(cls, case: Workload) -> RecordedNoise:
-        """Find those of a case."""
+        """Find the recordings of a case."""
         if not any(isinstance(one, TraceNoise) for one in case.noise):
             return cls()
         return cls.of(case.placed_noise, case.work_per_cycle())
@@ -329,7 +329,7 @@ class RecordedNoise(NamedTuple):
         ]
 
     def error(self, confidence: float, share: float | None = None) -> SamplingError | None:
-        """Return that of the mean completion, or of a quantile; None without recordings."""
+        """Return the error of the mean completion, or of a quantile; None without recordings."""
         if self.work is None or not self.sources:
             return None
         errors = []

@@ -214,7 +214,7 @@ def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[
 
 
 def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:
-    """The same sources, which say how many ranks share draws instead of naming a level.
+    """Return the sources with the number of ranks that share draws in place of a level's name.
 
     Raises
     ------

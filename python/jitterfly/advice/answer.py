@@ -528,7 +528,7 @@ def _listed_names(names: Sequence[str]) -> str:
 
 
 def cells_table(advice: Advice, width: int | None = None) -> list[str]:
-    """One line for each cell."""
+    """Return a table of all cells, one line for each."""
     header = ("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
               "next slower", "times it")  # fmt: skip
     rows: list[tuple[str, ...]] = [header]

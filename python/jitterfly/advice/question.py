@@ -90,7 +90,7 @@ class BeyondSample(NamedTuple):
     lacks_b: float = 0.0
 
     def swapped(self) -> BeyondSample:
-        """Return the same facts of b and a."""
+        """Return these facts with a and b swapped."""
         return BeyondSample(self.moved, self.lacks_b, self.lacks_a)
 
 
@@ -120,7 +120,7 @@ class Statistic:
 
     @classmethod
     def named(cls, name: str) -> Statistic:
-        """Make one from "mean", or a quantile such as "p99.9".
+        """Make a statistic of its name: "mean", or a quantile such as "p99.9".
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Statistic:
         within: float = 0.0,
         beyond: BeyondSample = _NOTHING,
     ) -> stats.Estimate:
-        """Return that of a over that of b (paired); each bound fails with probability `error`.
+        """Return a's statistic over b's (paired); each bound fails with probability `error`.
 
         Both ends are on that side of 1, and of ``1 + within``, that `above` tells. Without this an
         interval could hold 1 although the test tells a difference: few rare events widen both, and
@@ -245,7 +245,7 @@ class Statistic:
     def difference(
         self, a: Floats, b: Floats, error: float, beyond: BeyondSample = _NOTHING
     ) -> stats.Estimate:
-        """Return that of a minus that of b (paired), seconds; bounds as those of `ratio`."""
+        """Return a's statistic less b's (paired), seconds; bounds as those of `ratio`."""
         confidence = 1 - 2 * error
         if self.share is not None:
             pair = PairedQuantiles(a, b, self.share, error)

@@ -241,7 +241,7 @@ def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float
 
 
 def _consistent_order(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
-    """The same order, but no candidate stands before one that it is told to be slower than.
+    """Return the order changed so that none stands before one that it is told to be slower than.
 
     Estimates of dropped candidates are of different numbers of realizations, so they may tell
     another order than a comparison on the same noise.

@@ -289,7 +289,7 @@ class Forwarding(Algorithm):
         return to_ticks(self.forward_cost, "forward_cost")
 
     def with_forwards(self, T: int) -> Forwarding:
-        """The same with `T` redundant exchanges, which cost what those of this one do."""
+        """Return the algorithm with `T` redundant exchanges, at the cost of those of this one."""
         cost = self.forward_cost if T else 0.0
         return replace(self, exchanges_after=T, forward_cost=cost)  # type: ignore[type-var]
 

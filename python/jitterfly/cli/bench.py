@@ -144,7 +144,7 @@ def _measured(
 
 
 def _calibrated(run: _Run, seconds: float) -> _Run:
-    """The same with so many realizations that a measurement takes about as long as asked for."""
+    """Return the measurement with enough realizations to take about as long as asked for."""
     while run.realizations < _AT_ONCE:
         took = run.seconds()
         if took >= seconds / 2:

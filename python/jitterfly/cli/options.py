@@ -84,7 +84,7 @@ def integer(text: str | None, name: str, low: int, high: int) -> int | None:
 
 
 def count(text: str) -> int:
-    """The same as a `type` of argparse, where the library checks the range."""
+    """Return a count, for a `type` of argparse; the library checks the range."""
     counted = value(text)
     if not isinstance(counted, int):
         raise argparse.ArgumentTypeError(

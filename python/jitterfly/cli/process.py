@@ -32,7 +32,7 @@ class Nowhere(io.TextIOBase):
     """A stream that drops what is written."""
 
     def write(self, text: str) -> int:
-        """Drop it."""
+        """Drop the text."""
         return len(text)
 
 

@@ -355,7 +355,7 @@ class Distribution(Component, ABC):
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], where: str | None = None) -> Any:
-        """Make one of a table; tables of distributions among the fields become these, too."""
+        """Make a distribution of a table, and of tables among its fields."""
         if isinstance(table, Mapping):
             place = where or cls.__name__.lower()
             table = {key: _members(value, f"{place}.{key}") for key, value in table.items()}

@@ -106,7 +106,7 @@ def weighted_sum_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tupl
 
 
 def weighted_mean_interval(values: Floats, counts: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """The same for values that come so often each."""
+    """Return the bootstrap interval of the mean of values, each of which comes so often."""
     total = int(counts.sum())
     values, counts = values[counts > 0], counts[counts > 0]
     rng = np.random.default_rng(SEED)
@@ -167,7 +167,7 @@ def _grid(measured: Measured, part: Any) -> float | None:
 
 
 def describe_part(part: Any, *, periods: bool = True, grid: float | None = None) -> Facts:
-    """The same for one part; `grid` as of `dominant_periods`."""
+    """Return the statistics of one part; `grid` as of `dominant_periods`."""
     if isinstance(part, Detours):
         return _detour_facts(part, periods, grid)
     if isinstance(part, Histogram):

@@ -203,7 +203,7 @@ def _source_of(recordings: Sequence[Recording], quantum: float) -> dict[str, str
 
 
 def _per_cpu(recordings: Sequence[Recording], text_of: Callable[[Recording], str]) -> str:
-    """One text where all CPUs have the same."""
+    """Return a text on each CPU, or one where it is the same on all."""
     texts = {recording["cpu"]: text_of(recording) for recording in recordings}
     if len(set(texts.values())) == 1:
         return next(iter(texts.values()))

@@ -154,7 +154,7 @@ class Hits(NamedTuple):
         return cls(draws * chance, table.mean() / chance if chance else 0.0)
 
     def under_way(self, intervals: Callable[[float], float], mean: float, left: float) -> Hits:
-        """The same hits, which last longer where intervals can be under way when work begins.
+        """Return the hits with the delay of intervals that can be under way when work begins.
 
         Long intervals are under way more often than they begin. Of a duration D, what is left of
         one that is under way lasts E[D^2] / (2 E[D]) on average (Cox, Renewal Theory, ch. 5), which

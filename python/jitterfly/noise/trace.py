@@ -190,7 +190,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
 
     @cached_property
     def _of_lists(self) -> tuple[Recording, ...]:
-        """The same where lists are given: seconds become ticks once, as every estimate asks."""
+        """Return the recordings of lists in ticks, made once, as every estimate asks for them."""
         assert self.starts is not None
         assert self.durations is not None
         recording = _recording_of_lists(self.starts, self.durations, self.length)

@@ -117,7 +117,7 @@ class Select:
 
     @classmethod
     def read(cls, value: Any, where: str) -> Select:
-        """Make it from the name of a variant, or a table."""
+        """Make a selection of the name of a variant, or of a table."""
         if isinstance(value, Select):
             return value
         if isinstance(value, str):
@@ -130,7 +130,7 @@ class Select:
             raise ValueError(what if what.startswith(where) else f"{where}.{what}") from None
 
     def plain(self) -> str | dict[str, Any]:
-        """Return it as `read` takes it."""
+        """Return the selection as `read` takes it."""
         table = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)

@@ -126,7 +126,7 @@ class Summary(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The same for people; without what the case has none of."""
+        """Return the summary in a line, without what the case has none of."""
         parts = [f"completion {show_seconds(self.completion, 6)}"]
         parts.append(f"noise-free {show_seconds(self.noise_free, 6)}")
         if self.copies:

@@ -148,7 +148,7 @@ class CellResults:
 
     @property
     def coordinates(self) -> Mapping[str, float | int | str]:
-        """The same as numbers where they are numbers: times in seconds."""
+        """The values on the axes, as numbers where they are: times in seconds."""
         return self.cell.coordinates
 
     @property

@@ -333,7 +333,7 @@ def _noise_free(cell: CellResults, slow: list[str]) -> str:
 def _by_index(
     results: Results, label: str, cell: CellResults, indices: dict[str, list[str]]
 ) -> Table:
-    """One cell, with a row for each cycle or T."""
+    """Return the table of one cell, with a row for each cycle or T."""
     bases = list(dict.fromkeys(base for at in indices.values() for base in at))
     samples = {base: next(n for n in results.columns if n.startswith(f"{base}, "))
                for base in bases}  # fmt: skip
@@ -390,7 +390,7 @@ def _spare(
 
 
 def _target_columns(results: Results) -> set[str]:
-    """Columns that are targets."""
+    """Return the columns that are targets."""
     return {target.column for target in results.study.targets}
 
 

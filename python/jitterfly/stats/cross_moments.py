@@ -111,7 +111,7 @@ class CrossMoments:
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, columns: Sequence[int]) -> CrossMoments:
-        """Return those of some of the columns, by their numbers."""
+        """Return the moments of some of the columns, by their numbers."""
         at = np.array(columns, dtype=np.intp)
         return CrossMoments(self.count, self.sums[at], self.products[np.ix_(at, at)])
 

@@ -280,7 +280,7 @@ class RareEvents(NamedTuple):
         counts: npt.NDArray[np.int64] | None = None,
         noise_free: Any = None,
     ) -> RareEvents:
-        """Return those of samples, shape (realizations, ...), or of values with their `counts`."""
+        """Return rare events of samples, shape (realizations, ...), or of values with `counts`."""
         low, high = values.min(axis=0), values.max(axis=0)
         count = events_of_columns(values, counts)
         found = cls(count, mean - low, high - mean)
@@ -291,7 +291,7 @@ class RareEvents(NamedTuple):
 
     @classmethod
     def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
-        """Find those of paired samples, shape (realizations,), whose means have that ratio.
+        """Return rare events of paired samples, shape (realizations,), whose means have this ratio.
 
         The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
         on, and no more than the realizations where this is not 0: few hits of both signs are not

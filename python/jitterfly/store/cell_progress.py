@@ -46,7 +46,7 @@ class CellProgress(NamedTuple):
 
     @classmethod
     def of(cls, store: Store, index: int, decision: Decision | None = None) -> CellProgress:
-        """Make it from the data."""
+        """Make the progress of a cell from its data."""
         cell = store.cells[index]
         decision = store.decision(cell) if decision is None else decision
         families = store.families(cell) if decision.states else {}
@@ -107,7 +107,7 @@ class RunProgress:
 
     @classmethod
     def of(cls, store: Store) -> RunProgress:
-        """Make it from the records."""
+        """Make the progress of a run from its records."""
         reading = counted_progress(store.cells, len(store.cells), "reading cells")
         cells = [CellProgress.of(store, cell.index) for cell in reading]
         return _run_progress(store, cells, who=holder(store.path))

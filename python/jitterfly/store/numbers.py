@@ -154,7 +154,7 @@ class Numbers:
 
     @classmethod
     def of(cls, store: Readable, confidence: float = 0.95) -> Numbers:
-        """Make them from the records, or return the last ones of the same records and confidence.
+        """Make the numbers of records, or return the last ones of the same records and confidence.
 
         Raises
         ------
@@ -455,7 +455,7 @@ def to_xarray(store: Readable, confidence: float = 0.95) -> xarray.Dataset:
 
 
 def dataset_of(numbers: Numbers) -> xarray.Dataset:
-    """The same of numbers that are there."""
+    """Return the data set of numbers that are there."""
     xr = optional_packages.package("xarray")
     about, arrays = numbers.about, numbers.arrays
     names = {"observable": about["observables"], "statistic": about["statistics"]}

@@ -430,7 +430,7 @@ def gaps(spans: Iterable[Span], first: int, end: int) -> list[Span]:
 
 
 def union(spans: Iterable[Span]) -> list[Span]:
-    """The same realizations in as few spans as possible, ascending.
+    """Return the realizations in as few spans as possible, ascending.
 
     Examples
     --------

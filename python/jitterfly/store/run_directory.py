@@ -443,7 +443,7 @@ def shards_in(path: Path) -> list[Path]:
 
 
 def started_shards(path: Path) -> list[Path]:
-    """List those of `shards_in` that hold a run."""
+    """List the shards that hold a run."""
     return [shard for shard in shards_in(path) if (shard / META).is_file()]
 
 

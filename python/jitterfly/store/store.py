@@ -293,7 +293,7 @@ class Store:
             available = records.available(count - 1)
 
     def observed(self, cell: Cell, name: str) -> Observed:
-        """One observable, with the samples that there are.
+        """Return an observable with the samples that there are.
 
         It is over the realizations of the last look, in an unfinished cell over all that are there.
 

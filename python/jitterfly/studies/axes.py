@@ -286,7 +286,7 @@ class Axis:
         value.apply(table)
 
     def choose(self, names: Any) -> Axis:
-        """The same axis with some of its values, by their names or how only one of them begins.
+        """Return the axis with some of its values, by their names or the beginning of one alone.
 
         Raises
         ------

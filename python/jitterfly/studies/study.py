@@ -73,7 +73,7 @@ class StudyResult(Protocol):
         """The estimates and intervals over the axes, observables and statistics."""
 
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
-        """The same as a long table."""
+        """The estimates and intervals as a long table, a row for each."""
 
     def to_csv(self, path: str | Path | None = None, confidence: float = 0.95) -> str:
         """The long table as CSV."""
@@ -234,7 +234,7 @@ class Study:
         return self._origin.where or f"study {self.name}"
 
     def read_from(self, text: str, full: bool, where: str) -> Study:
-        """The same study with the file that it was read from, for its copy and for errors."""
+        """Return the study with the file that it was read from, for its copy and for errors."""
         read = (self.seed, tuple(self.targets), self.budget) if text else None
         origin = replace(self._origin, text=text, full=full, where=where, read=read)
         return replace(self, _origin=origin)

@@ -127,7 +127,7 @@ class LeftOut:
         self._expected += line == self._expected
 
     def add(self, line: int, content: str, why: str) -> None:
-        """A row that is not taken."""
+        """Add a row that is not taken."""
         self._reasons.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
 
     def end(self) -> None:

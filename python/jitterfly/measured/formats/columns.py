@@ -231,7 +231,7 @@ def line_of_row(text: TextFile, ranges: Sequence[tuple[int, int]], row: int) -> 
 
 
 def data_ranges(text: TextFile) -> list[tuple[int, int]]:
-    """Bytes of the lines that are not comments."""
+    """Return where the lines are that are no comments, in bytes."""
     ranges = []
     begin = 0
     for match in _COMMENT.finditer(text.data):

@@ -223,7 +223,7 @@ _MAX_FIT = 1e15  # microseconds
 
 
 def _read_loggp(text: TextFile, options: Options) -> Measured:
-    """One table."""
+    """Return the one table of LogGP parameters."""
     rows: list[Row] = []
     sizes: list[int] = []
     fits: list[list[float]] = []
