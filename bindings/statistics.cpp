@@ -18,7 +18,7 @@ using jf::statistics::Sum;
 
 namespace {
 
-// SampleColumns as they are, whatever their strides: not `Ticks`, which may be copies.
+// Samples as they are, whatever their strides: not `Ticks`, which may be copies.
 using Columns = py::array_t<Tick, 0>;
 
 py::list to_list(const std::vector<Sum>& sums) {
