@@ -11,7 +11,7 @@ namespace {
 constexpr int kDigits = 11;                    // binary digits of a sample's size that are kept
 constexpr std::size_t kMostBuckets = 1 << 13;  // where these digits do not ask for more
 constexpr int kCoarsest = 64 - kDigits;
-constexpr std::size_t kSlots = 1 << 15;
+constexpr std::size_t kMostSlots = 1 << 15;  // to begin with
 
 // Of the bucket that a sample is in at a level: the value that is nearest to 0.
 Tick start_of(Tick value, int level) {
@@ -43,7 +43,10 @@ bool too_many(std::size_t buckets, int level) {
 // Buckets by a hash of their start, with linear probing. A slot is free where its count is 0.
 class Table {
  public:
-  Table() { rehash(kSlots); }
+  // For so many samples.
+  explicit Table(std::size_t n) {
+    rehash(std::bit_ceil(std::clamp(4 * n, std::size_t{64}, kMostSlots)));
+  }
 
   void add(Tick start, Tick count) {
     Bucket& slot = slots_[slot_of(start)];
@@ -99,7 +102,7 @@ class Table {
 }  // namespace
 
 Histogram count(const Tick* values, std::size_t n) {
-  Table table;
+  Table table(n);
   for (std::size_t i = 0; i < n;) {
     // Many samples in turn are alike, such as those that no noise met.
     const int level = table.level();
