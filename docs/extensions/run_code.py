@@ -21,7 +21,7 @@
     name = "mine"
     ```
 
-A block of another language is written to `file`.
+A block with `file` is written there in place of that, such as a script; so is any other language.
 
 All blocks of a page run in one folder, which is empty at the first of them, and the Python blocks
 share their names. The value of an expression at the end of a Python block is printed. A block that
@@ -157,7 +157,7 @@ class Run(SphinxDirective):
         "lines": directives.positive_int,  # of the output that are shown
         "exit-code": directives.nonnegative_int,  # that commands are to end with
         "setup": directives.unchanged,  # files of the repository to copy in first
-        "file": directives.unchanged,  # where a block that is no program is written
+        "file": directives.unchanged,  # where a block is written that is not run
     }
 
     def run(self) -> list[nodes.Node]:
@@ -169,13 +169,13 @@ class Run(SphinxDirective):
             shutil.copy(source, page.folder / source.name)
         where = f"{self.env.docname}:{self.lineno}"
         try:
-            if language == "python":
+            if "file" in self.options:
+                output = ""
+                (page.folder / self.options["file"]).write_text(code + "\n", encoding="utf-8")
+            elif language == "python":
                 output = page.python(code, where)
             elif language == "sh":
                 output = page.sh(code, self.options.get("exit-code", 0))
-            elif "file" in self.options:
-                output = ""
-                (page.folder / self.options["file"]).write_text(code + "\n", encoding="utf-8")
             else:
                 raise self.error(f"{language} is not run: `file` must say where it is written")
         except Exception as problem:

@@ -294,6 +294,12 @@ def call(script, folder, monkeypatch):
         assert main(words) == 0, line
 
 
+def files_of(page):
+    """The files that a page says to write: scripts and studies."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```\{run\} \w+\n:file: (\S+)\n([\s\S]*?)^```$", text, re.MULTILINE)
+
+
 def check_files(text, folder):
     for name in re.findall(r"--(?:out|picture|csv|json) (\S+)", text):
         stem, dot, end = name.partition(".")
@@ -324,6 +330,8 @@ def test_commands_run(page, block, tmp_path, fonts, request, monkeypatch):
         pytest.importorskip(module)
     text = "\n".join(script)
     prepared(tmp_path, text)
+    for name, content in files_of(page):
+        (tmp_path / name).write_text(content)
     if not scale.FULL:
         call(script, tmp_path, monkeypatch)
         check_files(text, tmp_path)

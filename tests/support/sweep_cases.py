@@ -155,7 +155,7 @@ def run_up_to_line(number, text, out, most):
 
 def die_at_eight(batch):
     """A worker that never survives the cell with 8 ranks."""
-    batch = batch.open()
+    batch = batch.unpack()
     if "ranks=8" in batch.cell.name:
         os.kill(os.getpid(), signal.SIGKILL)
     return run_batch(batch)
@@ -163,7 +163,7 @@ def die_at_eight(batch):
 
 def die_once(batch):
     """A worker that is killed once in each cell, soon after its beginning."""
-    batch = batch.open()
+    batch = batch.unpack()
     mark = Path(os.environ["JITTERFLY_TEST_MARKS"]) / str(batch.cell.index)
     if batch.first > 0 and not mark.exists():
         mark.touch()
@@ -173,7 +173,7 @@ def die_once(batch):
 
 def refuse_eight(batch):
     """A worker that fails in the cell with 8 ranks."""
-    batch = batch.open()
+    batch = batch.unpack()
     if "ranks=8" in batch.cell.name:
         raise ValueError("no luck")
     return run_batch(batch)

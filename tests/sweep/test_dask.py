@@ -1,6 +1,7 @@
 """Dask: clusters of two worker processes, of which one is killed, or can not load a class."""
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -8,6 +9,7 @@ import time
 import types
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from support import sweep_cases
@@ -16,14 +18,18 @@ from support.scale import full_scale
 
 import jitterfly as jf
 from jitterfly.sweep import executors, run
+from jitterfly.sweep.batches import Batch, run_batch
 from jitterfly.sweep.executors import WorkersBroken
+
+# Small at each scale: each batch is a call of Dask.
+STUDY = sweep_cases.changed(sweep_cases.PRECISE, *sweep_cases.LESS, ("max = 2500", "max = 1000"))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """What one process makes of the study, and its table."""
     path = tmp_path_factory.mktemp("whole") / "out"
-    run(sweep_cases.study(), path)
+    run(sweep_cases.study(STUDY), path)
     return sweep_cases.contents(path)
 
 
@@ -31,7 +37,7 @@ def whole(tmp_path_factory):
 def cluster(failures=3):
     """A client of two processes; of a batch so many may die before Dask gives it up."""
     distributed = pytest.importorskip("distributed")
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     # 50: it tells of each worker that is killed
     with distributed.LocalCluster(**settings, silence_logs=50) as started:
         started.scheduler.allowed_failures = failures
@@ -58,7 +64,7 @@ def once_it_writes(out, call):
         thread.join()
 
 
-def run_on(executor, out, text=sweep_cases.STUDY):
+def run_on(executor, out, text=STUDY):
     run(sweep_cases.study(text), out, executor=executor, threads=1, batch_seconds=0.01)
 
 
@@ -134,7 +140,7 @@ def test_a_client_of_dask_that_is_closed(tmp_path, whole):
         pytest.raises(RuntimeError, match=match),
     ):
         run_on(client.get_executor(), out)
-    run(sweep_cases.study(), out)
+    run(sweep_cases.study(STUDY), out)
     assert sweep_cases.contents(out) == whole
 
 
@@ -177,6 +183,26 @@ class Refusing(Executor):
 def test_an_executor_that_breaks(tmp_path, executor, match):
     with pytest.raises(RuntimeError, match=f"the executor broke.*{match}"):
         run_on(executor, tmp_path / "out")
+
+
+def test_what_travels():
+    """Samples as far as they are kept; then sums, which take no more for more realizations."""
+    study = sweep_cases.study()
+    cell = study.cells()[-1]
+    for number in (1000, 100_000):
+        batch = Batch(cell, 1, 0, number, None)
+        assert len(pickle.dumps(batch)) < 4000
+        answer = len(pickle.dumps(run_batch(batch)))
+        assert 0 < answer - 8 * number * len(cell.columns) < 2000
+        batch = Batch(cell, 1, 0, number, tuple(study.measures(cell)))
+        assert len(pickle.dumps(batch)) < 4000
+        assert len(pickle.dumps(run_batch(batch))) < 500_000
+
+
+def test_a_worker_with_another_version():
+    batch = replace(pickle.loads(pickle.dumps(Batch(None, 1, 0, 1, None))), version="0.1.9")
+    with pytest.raises(WorkersBroken, match=r"a worker has jitterfly .*, the run is of 0\.1\.9"):
+        run_batch(batch)
 
 
 def test_workers_of_dask_come_and_go():

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support import sweep_cases
 from support.scale import full_scale
 
 import jitterfly as jf
@@ -22,7 +23,7 @@ from jitterfly.cli.process import Stopping
 from jitterfly.cli.run import run_study
 from jitterfly.store import Store
 from jitterfly.studies import load_study
-from jitterfly.sweep import executors
+from jitterfly.sweep import executors, run
 
 # Far more than a test waits for.
 LONG = """
@@ -222,6 +223,26 @@ def needs_mpi():
         pytest.skip("no mpiexec")
     if not Path("/proc/self/environ").exists():
         pytest.skip("needs /proc")
+
+
+@pytest.mark.full_scale
+def test_a_rank_that_is_killed(tmp_path):
+    """The launcher ends the job; a run in one process ends it with the table that it would have."""
+    needs_mpi()
+    path, out = tmp_path / "sweep.toml", tmp_path / "out"
+    path.write_text(sweep_cases.STUDY)
+    script = Path(sweep_cases.__file__).with_name("run_study.py")
+    command = [sys.executable, "-m", "mpi4py.futures", script, path, out, "mpi", "0.001"]
+    process = start("mpiexec", "-n", "3", *command, JITTERFLY_TEST=tmp_path)
+    wait_for(process, lambda: any(out.glob("records/*")))
+    os.kill(ranks(tmp_path)[1], signal.SIGKILL)
+    code, _, _ = end(process)
+    assert code != 0
+    left = Store.open(out)
+    assert not all(left.decision(cell).next is None for cell in left.cells)
+    run(sweep_cases.study(), out)
+    run(sweep_cases.study(), tmp_path / "whole")
+    assert sweep_cases.contents(out) == sweep_cases.contents(tmp_path / "whole")
 
 
 @pytest.mark.full_scale

@@ -25,6 +25,7 @@ from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
+from ..version import __version__
 from .executors import WorkersBroken
 
 
@@ -43,12 +44,12 @@ class Batch:
     backend: str = "auto"
     threads: int | None = None
 
-    def __reduce__(self) -> tuple[type[PackedBatch], tuple[bytes]]:
+    def __reduce__(self) -> tuple[type[PackedBatch], tuple[bytes, str]]:
         # With cloudpickle where an executor has brought it (Dask's does): that takes along a class
         # of a notebook.
         pickler = sys.modules.get("cloudpickle", pickle)
         try:
-            return PackedBatch, (pickler.dumps(dict(self.__dict__)),)
+            return PackedBatch, (pickler.dumps(dict(self.__dict__)), __version__)
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise WorkersBroken(_NOT_LOADED.format(error)) from None
 
@@ -67,9 +68,15 @@ class PackedBatch:
     """
 
     data: bytes
+    version: str
 
     def unpack(self) -> Batch:
-        """Return the batch."""
+        """Return the batch where this is its version: another may give other numbers."""
+        if self.version != __version__:
+            raise WorkersBroken(
+                f"a worker has jitterfly {__version__}, the run is of {self.version}: install the "
+                "same where the workers are"
+            )
         try:
             return Batch(**pickle.loads(self.data))
         except (AttributeError, ImportError) as error:  # of pickle, which names the class
