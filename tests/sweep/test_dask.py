@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -127,6 +128,37 @@ def test_a_class_that_workers_can_not_load(tmp_path, monkeypatch, started):
     match = r"can not load what the study has \(No module named 'only_here'\): a class of your own"
     with started() as executor, pytest.raises(WorkersBroken, match=match):
         run(study, tmp_path / "out", executor=executor)
+
+
+# What stands in `__main__` is executed there, as a cell of a notebook: workers have no such file.
+NOTEBOOK = """
+import sys
+
+CELL = '''
+import jitterfly as jf
+from distributed import Client, LocalCluster
+
+class Mine(jf.Butterfly, kind="mine"): pass
+
+case = jf.Case(8, algorithm=Mine(), network=jf.Hockney("1us", 0, 0))
+study = jf.Study(name="own", case=case, budget=jf.RealizationBudget(max=1000))
+jf.run_study(study, "here").to_csv("here.csv")
+with LocalCluster(n_workers=2, dashboard_address=":0") as cluster, Client(cluster) as client:
+    jf.run_study(study, "there", executor=client.get_executor()).to_csv("there.csv")
+'''
+if __name__ == "__main__":
+    exec(CELL, globals())
+"""
+
+
+@pytest.mark.full_scale
+def test_dask_takes_a_class_of_a_notebook(tmp_path):
+    pytest.importorskip("distributed")
+    (tmp_path / "notebook.py").write_text(NOTEBOOK)
+    command = [sys.executable, "notebook.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there.csv").read_text() == (tmp_path / "here.csv").read_text()
 
 
 @pytest.mark.full_scale
