@@ -2,6 +2,7 @@
 
 Each model is one class that makes `Costs` of its parameters (alpha, beta; L, o, g, G, O), in ticks.
 Collectives refuse messages of more than S bytes, whose rendezvous only schedules model.
+`USUAL_NETWORK` is the default.
 """
 
 from __future__ import annotations

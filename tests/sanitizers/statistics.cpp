@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "cpu/instruction_sets.h"
+#include "core/engine.h"
 #include "statistics/buckets.h"
 #include "statistics/moments.h"
 
@@ -77,7 +77,7 @@ void check_buckets(const std::vector<Tick>& values) {
 }  // namespace
 
 int main() {
-  std::puts(cpu::choose_instruction_set().name);
+  std::puts(cpu::instruction_set().c_str());
   std::mt19937_64 draws(1);
   for (const int bits : {1, 20, 28, 29, 32, 33, 64})
     for (const std::size_t count : {1, 255, 256, 257, 40'000}) {

@@ -540,7 +540,7 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
         first, second = cell.ranking[0], cell.runner_up
         rows.append((
             *place,
-            _first_time(first),
+            _best_value(first),
             show_seconds(first.noise_free, 4),
             _first_slowdown(first),
             second.name if second else "",
@@ -558,8 +558,8 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
     return text
 
 
-def _first_time(first: RankedCandidate) -> str:
-    """The statistic of the first one; with its interval where that has no end."""
+def _best_value(first: RankedCandidate) -> str:
+    """The best candidate's statistic as text; with its interval where that has no upper end."""
     value = first.value
     return _shown(value, SECONDS) if _has_no_end(value) else show_seconds(float(value.value), 4)
 

@@ -93,9 +93,9 @@ def message(
 ) -> Step:
     """A step in which messages of `size` bytes are sent.
 
-    `draw`: the number of its random draws, from 0. Steps in which one rank sends, or receives, need
-    different numbers; a step with `repeat` = n takes n of them, from `draw` on. 62 and 63 are those
-    of `FOLD_IN` and `FOLD_OUT`.
+    `draw`: which of its messages' random draws it takes, counted from 0. Steps in which one rank
+    sends, or receives, need different numbers; a step with `repeat` = n takes n of them, from
+    `draw` on. 62 and 63 are those of `FOLD_IN` and `FOLD_OUT`.
 
     Raises
     ------

@@ -63,13 +63,13 @@ def add_parser(commands: Any) -> None:
     add_json(parameters)
     parameters.set_defaults(run=_parameters)
     info = actions.add_parser("info", help="hosts, switches, effective bisection bandwidth")
-    _add_network(info)
+    _add_map_options(info)
     add_json(info)
     info.set_defaults(run=_info)
     run = actions.add_parser(
         "run", help="slowdown of a pattern on random hosts by others' traffic, with its interval"
     )
-    _add_network(run)
+    _add_map_options(run)
     run.add_argument(
         "--pattern",
         default="tree",
@@ -122,7 +122,8 @@ def _parameters(chosen: argparse.Namespace) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def _add_network(parser: argparse.ArgumentParser) -> None:
+def _add_map_options(parser: argparse.ArgumentParser) -> None:
+    """Add what `network info` and `network run` share: the map, routing, realizations, backend."""
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("file", nargs="?", help="a digraph of ORCS, or output of ibnetdiscover")
     where.add_argument(

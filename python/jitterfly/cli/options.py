@@ -1,4 +1,7 @@
-"""Types of argparse for option values, which `syntax` parses; options for algorithm and backend."""
+"""Types of argparse for option values, which `syntax` parses; options for algorithm and backend.
+
+The options of a `Question` are made from its parameters by `add_parameters`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 The header has the name of the module, except: delays of steps and messages are in step_delay.h, of
 ranks in rank_delay.h, congestion in link_loads.h, speeds in rank_speed.h.
 
-A new one is a module beside these and a line here, which is also what registers its `kind`. The
+A new one is a module beside these and a line here, which is also what registers its `kind`;
+CONTRIBUTING.md names its places in C++. The
 distributions that they draw from are in `jitterfly.distributions`.
 """
 

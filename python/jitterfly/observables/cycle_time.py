@@ -36,13 +36,13 @@ class OfCycles(Observable):
     def _side(self, variant: str) -> Select:
         return Select(variant, cycle="last" if self.cycle == "mean" else self.cycle, rank=self.rank)
 
-    def cycles_in(self, cases: Mapping[str, Workload]) -> list[int]:
-        """Return the numbers of cycles of those of `cases` (by variant) that it reads."""
+    def cycle_counts(self, cases: Mapping[str, Workload]) -> list[int]:
+        """Return how many cycles the cases that it reads have: each count once, ascending."""
         sides = self.sides().values()
         return sorted({cases[side.variant_of(cases, "variant")].cycles for side in sides})
 
     def why_none(self, cases: Mapping[str, Workload]) -> str:
-        least, *others = self.cycles_in(cases)
+        least, *others = self.cycle_counts(cases)
         if self.cycle == "mean" and least < MIN_CYCLES:
             return (
                 f"the mean leaves out the first and the last cycle, and there "

@@ -276,7 +276,7 @@ class Observable(Component, ABC):
             side: select.completions_in(variants[side], cases[variants[side]])
             for side, select in sides.items()
         }
-        groups = {side: _grouped(by_side[side], select) for side, select in sides.items()}
+        groups = {side: _by_T_and_cycle(by_side[side], select) for side, select in sides.items()}
         families = []
         for T, cycle in itertools.product(
             _common_values(by_side, sides, "T"), _common_values(by_side, sides, "cycle")
@@ -448,9 +448,10 @@ def _group_of(select: Select, T: int | None, cycle: int | None) -> tuple[int | N
     return (T if select.T == "each" else None, cycle if select.cycle == "each" else None)
 
 
-def _grouped(
+def _by_T_and_cycle(
     found: Iterable[CompletionColumn], select: Select
 ) -> dict[tuple[int | None, int | None], list[CompletionColumn]]:
+    """Group completions by T and by cycle; None where `select` does not ask for each of them."""
     return grouped(found, lambda one: _group_of(select, one.T, one.cycle))
 
 

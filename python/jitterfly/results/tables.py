@@ -184,7 +184,7 @@ def _cycles(results: Results) -> list[str]:
     """A line on how many cycles there are, of which some observables are means."""
     found = [(name, one) for name, one in _of_cycles(results) if one.cycle == "mean"]
     means = [name.replace("_", " ") for name, _ in found]
-    read = [one.cycles_in(cell.cell.cases) for cell in results.cells for _, one in found]
+    read = [one.cycle_counts(cell.cell.cases) for cell in results.cells for _, one in found]
     # Of two cases with different counts there is no mean, nor of fewer than three cycles.
     counts = {one[0] for one in read if len(one) == 1 and one[0] >= MIN_CYCLES}
     if not (means and counts):

@@ -172,6 +172,7 @@ class Numbers:
 
     @classmethod
     def _of(cls, store: Readable, confidence: float) -> Numbers:
+        """Compute all estimates of a store: the arrays that the class describes."""
         about = _about(store, confidence)
         number = {
             key: {name: i for i, name in enumerate(about[key])}

@@ -371,7 +371,7 @@ class BackgroundWriter:
         return self._calls is not None
 
     def later(self, function: Callable[[], T]) -> Callable[[], T]:
-        """Have `function` called after all before it, while `on`.
+        """Queue `function` behind all calls so far and return at once; there must be a thread.
 
         What is returned waits for its result, and raises what it raised.
         """

@@ -1,4 +1,4 @@
-"""Device models: rates of a GPU as they were measured, for a forecast without it.
+"""Device models (H100, H200): rates as they were measured, for a forecast without the card.
 
 The rates are those of the results files in tests/gpu of the sources, and nothing else. Where a case
 was not measured, the nearest one that was stands for it, and `Estimate` says so; of copies inside a

@@ -2,8 +2,9 @@
 
 Batches are handed out to workers, which are processes or MPI ranks. Their results are
 gathered here, and written by one process. Where a worker raises an exception, its cell has failed,
-and `on_error` says whether the others go on. A process that died gets its batch again; an MPI rank
-that died ends the job, and the next run resumes it.
+and `on_error` says whether the others go on. A process that died gets its batch again; where that
+happens three times in a row, the cell has failed. An MPI rank that died ends the job, and the next
+run resumes it.
 
 A shard is a part of the cells, which one job of several runs by itself: one of a Slurm array
 (`Shard.from_slurm`); `store.merge` puts the parts together. MPI ranks are workers of one run

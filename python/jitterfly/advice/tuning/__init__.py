@@ -114,7 +114,7 @@ def check_tuning(
     OSError
         The directory does not exist, or `libmpi` can not be read.
     """
-    _prepare([question], Path(path), library, libmpi=libmpi, protocol=protocol)
+    _checked_format([question], Path(path), library, libmpi=libmpi, protocol=protocol)
 
 
 def library_candidates(
@@ -169,10 +169,13 @@ def _settings_of_options(form: TuningFormat, path: Path, **options: Any) -> Any:
     return form.settings(path.name, **given)
 
 
-def _prepare(
+def _checked_format(
     questions: Sequence[Question], path: Path, library: str | None, **options: Any
 ) -> tuple[TuningFormat, Any, list[dict[str, str]]]:
-    """Format and its settings, and what the library calls each question's candidates."""
+    """Check that a tuning file of these questions can be written at `path`.
+
+    Return its format, the format's settings, and what the library calls each question's candidates.
+    """
     form = tuning_format(path, library)
     names = [question.collective for question in questions]
     if len(set(names)) < len(names):
@@ -260,7 +263,9 @@ def write_tuning(
     """
     path = Path(path)
     questions = [advice.question for advice in advices]
-    form, settings, called = _prepare(questions, path, library, libmpi=libmpi, protocol=protocol)
+    form, settings, called = _checked_format(
+        questions, path, library, libmpi=libmpi, protocol=protocol
+    )
     tables = [
         TuningTable(advice, named, form.CALLED)
         for advice, named in zip(advices, called, strict=True)
