@@ -6,6 +6,7 @@
 
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <numeric>
 #include <tuple>
 
@@ -37,8 +38,9 @@ SampleColumns samples_of(const Columns& values,
                          const std::optional<std::vector<py::ssize_t>>& columns = std::nullopt) {
   if (values.ndim() != 2) throw std::invalid_argument("values must have two dimensions");
   constexpr auto kSize = static_cast<py::ssize_t>(sizeof(Tick));
-  if (values.strides(0) % kSize != 0 || values.strides(1) % kSize != 0)
-    throw std::invalid_argument("strides must be whole samples");
+  const auto address = reinterpret_cast<std::uintptr_t>(values.data());
+  if (values.strides(0) % kSize != 0 || values.strides(1) % kSize != 0 || address % alignof(Tick))
+    throw std::invalid_argument("samples must be aligned");
   std::vector<py::ssize_t> all(columns ? 0 : static_cast<std::size_t>(values.shape(1)));
   std::iota(all.begin(), all.end(), 0);
   SampleColumns found{
@@ -202,9 +204,11 @@ void jf::bind_statistics(py::module_& m) {
   m.def("count_buckets", &count_buckets, py::arg("values"));
   m.def("merge_buckets", &merge_buckets, py::arg("one"), py::arg("other"));
   m.def("column_ends", &column_ends, py::arg("values"));
-  m.def("pack_offsets", &pack_offsets, py::arg("values"), py::arg("base"), py::arg("packed"));
-  m.def("unpack_offsets", &unpack_offsets, py::arg("packed"), py::arg("base"), py::arg("out"));
+  m.def("pack_offsets", &pack_offsets, py::arg("values"), py::arg("base"),
+        py::arg("packed").noconvert());
+  m.def("unpack_offsets", &unpack_offsets, py::arg("packed"), py::arg("base"),
+        py::arg("out").noconvert());
   m.def("linear_form", &linear_form, py::arg("values"), py::arg("columns"), py::arg("coefficients"),
-        py::arg("constant"), py::arg("out"));
+        py::arg("constant"), py::arg("out").noconvert());
   m.def("quotients", &quotients, py::arg("x"), py::arg("y"), py::arg("one"));
 }

@@ -10,6 +10,7 @@
 
 #include "core/engine.h"
 #include "statistics/buckets.h"
+#include "statistics/loops.h"
 #include "statistics/moments.h"
 
 using namespace jf;
@@ -46,13 +47,27 @@ void check_moments(const std::vector<Tick>& values, std::size_t columns) {
   linear_form(samples, std::vector<Tick>(columns, -3), 5, form.data());
   for (std::size_t r = 0; r < first.size(); ++r) first[r] = values[r * columns];
   const ThirdMoments third = third_moments({first.data(), form.data()}, first.size());
-  expect(third.low[0] == found.base[0], "wrong ends");
+  Sum cubes = 0, unlike = 0;  // of x's first digit; of it, twice, and the last digit of y
+  for (std::size_t r = 0; r < first.size(); ++r) {
+    const auto offset = [&](Tick value, std::size_t s) {
+      return static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(third.low[s]);
+    };
+    const std::uint64_t x = static_cast<std::uint32_t>(offset(first[r], 0));
+    const std::uint64_t y = third.digits == 2 ? offset(form[r], 1) >> kDigit : offset(form[r], 1);
+    cubes += Sum{x * x} * x;
+    unlike += Sum{x * x} * y;
+  }
+  const std::size_t last = third.sums.size() - 1;
+  expect(third.triples[0] == cubes && third.triples[last] == unlike, "wrong third moments");
+  std::vector<Tick> multiples(first.size());
+  choose_loops().quotients(first.data(), form.data(), first.size(), 1024.0, 1e6, multiples.data());
 }
 
+template <class Offset>
 void check_packed(const std::vector<Tick>& values) {
   const SampleColumns samples{values.data(), values.size(), 1, {0}};
   const Tick base = *std::min_element(values.begin(), values.end());
-  std::vector<std::uint64_t> packed(values.size());
+  std::vector<Offset> packed(values.size());
   std::vector<Tick> back(values.size());
   pack(samples, &base, packed.data());
   unpack(packed.data(), values.size(), 1, &base, 1, 1, back.data());
@@ -84,7 +99,9 @@ int main() {
       std::vector<Tick> values(3 * count);
       for (Tick& value : values) value = static_cast<Tick>(draws() >> (64 - bits));
       for (const std::size_t columns : {1, 3}) check_moments(values, columns);
-      check_packed(values);
+      check_packed<std::uint64_t>(values);
+      if (bits <= 32) check_packed<std::uint32_t>(values);
+      if (bits == 1) check_packed<std::uint8_t>(values);
       check_buckets(values);
     }
 }

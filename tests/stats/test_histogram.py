@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.instruction_sets import AVAILABLE
 
+from jitterfly import _core as core
 from jitterfly.stats import CrossMoments, Histogram, ThirdMoments
 
 EDGES = [0, 1, 1023, 1024, 2047, 2048, 2049, 4095, 4096, 2**53 - 1, 2**53, 2**53 + 1]
@@ -173,3 +174,25 @@ def test_the_same_sums_on_every_instruction_set(isa, monkeypatch):
         found.append([CrossMoments.of(values), CrossMoments.of(narrow, [2, 0]),
                       ThirdMoments.of(values[:, 0].copy(), narrow[:, 2].copy())])  # fmt: skip
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("isa", AVAILABLE)
+def test_quotients_on_every_instruction_set(isa, monkeypatch):
+    monkeypatch.setenv("JITTERFLY_ISA", isa)
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(-(2**40), 2**40, (2, 1000))
+    x[:6], y[:6] = [0, 5, -5, 0, 2**62, 1], [0, 0, 0, 7, 1, 2**62]
+    most = 2.0**63 - 1024
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.rint(x / y * 2.0**30).clip(-most, most)
+    expected[0] = 2.0**30  # 0 / 0 is 1
+    assert np.array_equal(core.quotients(x, y, 2.0**30), expected.astype(np.int64))
+
+
+def test_what_is_written_into_is_not_converted():
+    values, out = np.arange(6).reshape(3, 2), np.zeros(3, np.int32)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        core.linear_form(values, [0], [1], 0, out)
+    shifted = np.zeros(3 * 16 + 1, np.uint8)[1:].view(np.int64).reshape(3, 2)
+    with pytest.raises(ValueError, match="aligned"):
+        core.column_ends(shifted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
@@ -59,6 +59,11 @@ class SampleStatistics:
         if not measure.is_ratio:
             raise ValueError(f"{measure.name} has no denominator to be compared with")
         return self._once(_count_wins, measure)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the forms that are kept for the next statistic of the same measure."""
+        return sum(values.nbytes for values in self._values.values())
 
     def _once(self, make: Callable[..., T], measure: Measure) -> T:
         key = (make, *measure.forms)
@@ -125,15 +130,16 @@ class Summary:
         if len(columns) > MAX_COLUMNS:  # moments take time and memory by the square
             read = columns_of(chosen.values())
             columns = tuple(column for column in columns if column in read)
-        made = SampleStatistics(cache(ticks.linear_form))
-        alone = {key: measure for key, measure in chosen.items() if measure.distribution}
-        return cls(
-            columns,
-            ticks.cross_moments(columns),
-            {key: made.histogram(measure) for key, measure in alone.items()},
-            {key: made.win_counts(measure) for key, measure in alone.items() if measure.is_ratio},
-            {key: made.third_moments(measure) for key, measure in chosen.items()},
-        )
+        made = SampleStatistics(ticks.linear_form)
+        histograms, win_counts, third_moments = {}, {}, {}
+        for key, measure in chosen.items():  # all of one, whose forms are at hand
+            if measure.distribution:
+                histograms[key] = made.histogram(measure)
+            if measure.distribution and measure.is_ratio:
+                win_counts[key] = made.win_counts(measure)
+            third_moments[key] = made.third_moments(measure)
+        moments = ticks.cross_moments(columns)
+        return cls(columns, moments, histograms, win_counts, third_moments)
 
     @property
     def count(self) -> int:
@@ -277,12 +283,12 @@ class CellData:
         computed: Computed | None = None,
         raw_count: int | None = None,
     ) -> None:
-        if ticks is None and rest is None:
-            raise ValueError("a cell without any realizations has no data")
         if isinstance(ticks, Ticks) or ticks is None:
             raw_count = 0 if ticks is None else len(ticks)
         if raw_count is None:
             raise ValueError("raw_count must be given for samples that are not read yet")
+        if not raw_count and (rest is None or not rest.count):
+            raise ValueError("a cell without any realizations has no data")
         self.raw_count = raw_count
         self._ticks = ticks if raw_count else None
         self.rest = rest if rest is not None and rest.count else None
@@ -292,8 +298,9 @@ class CellData:
         self._ordered: tuple[tuple[LinearForm, ...], npt.NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state with the samples: what reads them stays here."""
-        return {**self.__dict__, "_ticks": self.ticks}
+        """Return the state with the samples: what reads them stays here, and what is made again."""
+        made = {"_of_samples": SampleStatistics(self._value_of), "_ordered": None}
+        return {**self.__dict__, "_ticks": self.ticks, **made}
 
     @property
     def ticks(self) -> Ticks | None:
@@ -305,8 +312,10 @@ class CellData:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the samples that are in memory."""
-        return self._ticks.nbytes if isinstance(self._ticks, Ticks) else 0
+        """Bytes of the samples that are in memory, and of what is kept of them."""
+        samples = self._ticks.nbytes if isinstance(self._ticks, Ticks) else 0
+        ordered = 0 if self._ordered is None else self._ordered[1].nbytes
+        return samples + self._of_samples.nbytes + ordered
 
     @property
     def count(self) -> int:
