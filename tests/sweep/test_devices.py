@@ -261,7 +261,7 @@ def test_no_device_can_be_used(tmp_path, cards, whole):
         ({"devices": [1, 1]}, "devices must be 'all' or different"),
         ({"devices": [-1]}, "devices must be 'all' or different"),
         ({"devices": 0.5}, "devices must be 'all' or different"),
-        ({"devices": "0", "threads": 2}, "threads must be None with devices: they are the CPU's"),
+        ({"devices": "0", "threads": 2}, "threads must be None with `devices`: they are the CPU's"),
         ({"devices": "0", "backend": "cpu"}, "devices must be 'all' with the CPU, MPI or an exec"),
         ({"devices": "0", "workers": "sockets"}, "devices must be 'all' with the CPU, MPI or an"),
         ({"devices": "0", "workers": 2}, "devices must be 'all' with the CPU, MPI or an executor"),
@@ -317,6 +317,16 @@ def test_the_command(tmp_path, cards, blank_pictures, capsys):
     command = ["run", str(tmp_path / "plain.toml"), "--out", str(tmp_path / "out")]
     assert main([*command, "--devices", "1,3"]) == 2
     assert "--devices must be below 3, the number of GPUs, got 3" in capsys.readouterr().err
+    for given, rule in [
+        (["--devices", "1", "--threads", "2"], "--threads must be None with --devices: they"),
+        (["--workers", "gpus", "--threads", "2"], "--threads must be None with --workers gpus:"),
+        (["--workers", "gpus", "--backend", "cpu"], "--workers 'gpus' can not be used with "
+         "--backend cpu"),
+        (["--workers", "sockets", "--backend", "cuda"], "--workers 'sockets' are for the CPU; "
+         "--backend cuda needs 'gpus'"),
+    ]:  # fmt: skip
+        assert main([*command, *given]) == 2
+        assert rule in capsys.readouterr().err
     assert main([*command, "--devices", "1,2"]) == 0
     assert set(cards.ran) <= {1, 2}
     assert cards.started == {1, 2}

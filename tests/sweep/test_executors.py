@@ -460,8 +460,8 @@ def alive(pid):
             "auto",
             "needs N >= 2 processes started as `mpiexec -n N python -m mpi4py.futures SCRIPT.py`",
         ),
-        ("sockets", "cuda", "workers 'sockets' are for the CPU; backend 'cuda' needs 'gpus'"),
-        ("gpus", "cpu", "workers 'gpus' can not be used with backend 'cpu'"),
+        ("sockets", "cuda", "workers 'sockets' are for the CPU; `backend` = cuda needs 'gpus'"),
+        ("gpus", "cpu", "workers 'gpus' can not be used with `backend` = cpu"),
     ],
 )
 def test_workers_that_can_not_be_had(tmp_path, workers, backend, message):
@@ -482,7 +482,7 @@ def test_the_command_says_how_it_is_started_with_mpi(tmp_path, capsys):
 
 @pytest.mark.parametrize(("workers", "backend"), [("gpus", "auto"), (2, "cuda")])
 def test_threads_are_not_for_gpus(tmp_path, workers, backend):
-    with pytest.raises(ValueError, match=f"threads must be None with workers {workers!r}"):
+    with pytest.raises(ValueError, match=f"threads must be None with `workers` = {workers}"):
         run(sweep_cases.study(), tmp_path / "out", workers=workers, backend=backend, threads=2)
 
 

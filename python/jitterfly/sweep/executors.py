@@ -42,6 +42,7 @@ from ..fields import (
     check_choice,
     check_integer,
     option_of,
+    parameter,
     shorten,
     stacklevel_of_user,
 )
@@ -479,13 +480,14 @@ def check_workers(
     if workers == "mpi" and not _mpi_world():
         raise ValueError(f"workers 'mpi' needs N >= 2 processes started as `{_mpi_command()}`")
     if workers == "gpus" and backend == "cpu":
-        raise ValueError("workers 'gpus' can not be used with backend 'cpu'")
+        raise ValueError(f"workers 'gpus' can not be used with {parameter('backend', 'cpu')}")
     if workers == "sockets" and backend == "cuda":
-        raise ValueError("workers 'sockets' are for the CPU; backend 'cuda' needs 'gpus'")
+        gpu = parameter("backend", "cuda")
+        raise ValueError(f"workers 'sockets' are for the CPU; {gpu} needs 'gpus'")
     check_choice(backend, "backend", BACKENDS)
     bound = workers == "gpus" or (isinstance(workers, int) and backend == "cuda")
     if threads is not None and (bound or numbers):
-        what = f"workers {workers!r}" if bound else "devices"
+        what = parameter("workers", workers) if bound else parameter("devices")
         raise ValueError(f"threads must be None with {what}: they are the CPU's")
     if workers is not None and bound:
         return Workers(workers, backend, None, _devices_of(workers, numbers))
