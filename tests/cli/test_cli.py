@@ -20,6 +20,7 @@ import jitterfly as jf
 from jitterfly import extensions
 from jitterfly.cli import main
 from jitterfly.cli.parser import _COMMANDS, _parser, leaves
+from jitterfly.fields import parameter
 
 
 @pytest.fixture
@@ -416,6 +417,23 @@ def test_a_broken_package_breaks_its_own_command_alone(monkeypatch, capsys):
                 for one in seen if why.format(name) in str(one.message)} == names  # fmt: skip
     capsys.readouterr()
     assert why.format("mine") in error_of(capsys, "mine")
+
+
+def test_an_extension_may_have_an_option_of_one_letter(monkeypatch, capsys):
+    def add(commands):
+        parser = commands.add_parser("mine", help="of another package")
+        parser.add_argument("-x", dest="extent", type=int)
+        parser.set_defaults(run=lambda chosen: print(chosen.extent, parameter("extent", 3)))
+
+    class Entry:
+        load = staticmethod(lambda: add)
+
+    groups = {extensions.COMMANDS: {"mine": Entry}, extensions.FIGURES: {}}
+    monkeypatch.setattr(extensions, "_found", groups.__getitem__)
+    assert run("mine", "-x", "2") == 0
+    assert capsys.readouterr().out == "2 -x 3\n"
+    assert run("--help") == 0
+    assert "of another package" in capsys.readouterr().out
 
 
 def test_of_one_command_there_is_no_other_parser():

@@ -206,8 +206,11 @@ def _parser(command: str | None = None) -> argparse.ArgumentParser:
         _add_general(commands, parser)
     for _, one in leaves(parser):
         one.allow_abbrev = False  # no part of an option is taken for it
-        options = {action.dest: next(name for name in action.option_strings if name[:2] == "--")
-                   for action in one._actions if action.option_strings}  # fmt: skip
+        options = {
+            action.dest: next((name for name in names if name[:2] == "--"), names[0])
+            for action in one._actions
+            if (names := action.option_strings)
+        }
         one.set_defaults(options=options)
         output.add_levels(one)
         one.formatter_class = Formatter
