@@ -13,7 +13,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_origin
 
@@ -67,6 +67,11 @@ def naming_other_options() -> Iterator[list[str]]:
         yield named
 
 
+def naming_parameters() -> AbstractContextManager[None]:
+    """Name parameters in texts as Python does, also where a command runs: for what is stored."""
+    return naming_options(lambda name, here: None)
+
+
 def option_of(name: str) -> str | None:
     """The option of a parameter where a command runs that has one, else None."""
     return _OPTION.get()(name, True)
@@ -87,6 +92,43 @@ def parameter(name: str, value: object = None, *, here: bool = True) -> str:
     if option is not None:
         return option if value is None else f"{option} {value}"
     return f"`{name}`" if value is None else f"`{name}` = {value}"
+
+
+class StoredText(str):
+    """A text that is stored, with names of parameters: its letters do not depend on who asks.
+
+    A command that prints it shows its options with `shown`.
+
+    Attributes
+    ----------
+    pieces : tuple of str
+        A text and the name of a parameter by turns.
+
+    Examples
+    --------
+    >>> StoredText("it ends with the last detour; ", "length", " sets it")
+    'it ends with the last detour; `length` sets it'
+    """
+
+    pieces: tuple[str, ...]
+
+    def __new__(cls, *pieces: str) -> StoredText:
+        with naming_parameters():
+            made = super().__new__(cls, _in_words(pieces))
+        made.pieces = pieces
+        return made
+
+    def __getnewargs__(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.pieces
+
+
+def shown(text: str) -> str:
+    """A text as it is printed: the parameters of a `StoredText` are the options of a command."""
+    return _in_words(text.pieces) if isinstance(text, StoredText) else text
+
+
+def _in_words(pieces: Sequence[str]) -> str:
+    return "".join(parameter(piece) if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 class FieldError(ValueError):

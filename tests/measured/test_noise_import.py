@@ -1,5 +1,7 @@
 """Parsers of Netgauge (selfish detour), FWQ, FTQ, sysjitter, hwlatdetect, CSV; `noise import`."""
 
+import json
+import pickle
 import shlex
 import warnings
 from pathlib import Path
@@ -813,6 +815,29 @@ def test_the_option_of_a_histogram_has_all_of_the_noise(tmp_path, monkeypatch, c
     assert "h.noise,part=0)" in option
     assert "the events of part 0 alone; " in parts
     assert "part = 0 }" in study[-2]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("detours.csv", "--length sets it"),
+        ("rtla_osnoise_hist.txt", "give --runtime and --period\n"),
+        ("rtla_osnoise_hist.txt", "; --threshold states it"),
+        ("rtla_osnoise_hist.txt", "; --width sets it"),
+        ("cyclictest.txt", "give --unit ns"),
+    ],
+)
+def test_the_command_and_python_write_the_same_file(tmp_path, monkeypatch, capsys, name, told):
+    """A case is identified by the file's content: a note in it names parameters, not options."""
+    monkeypatch.chdir(tmp_path)
+    measured = load(NOISE_SAMPLES / name)
+    noisefile.write(measured, tmp_path / "python.noise")
+    assert run(NOISE_SAMPLES / name, "--out", "command.noise") == 0
+    assert told in capsys.readouterr().out
+    assert Path("command.noise").read_bytes() == Path("python.noise").read_bytes()
+    assert pickle.loads(pickle.dumps(measured)).notes == measured.notes
+    assert run(NOISE_SAMPLES / name, "--out", "command.noise", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == list(measured.notes)
 
 
 @pytest.mark.parametrize(

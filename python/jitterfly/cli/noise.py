@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..fields import shorten
+from ..fields import shorten, shown
 from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
@@ -178,7 +178,7 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
 
     for line in [
         *description_lines(measured, facts),
-        *(f"note: {note}" for note in measured.notes),
+        *(f"note: {shown(note)}" for note in measured.notes),
     ]:
         print(line)
 

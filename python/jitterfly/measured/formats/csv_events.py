@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from ...fields import parameter, shorten
+from ...fields import StoredText, parameter, shorten
 from ...units import TICKS_PER_SECOND, show_seconds
 from ..measurements import MAX_TICKS, Detours, Measured, Ticks
 from .columns import UNITS, began_late, clock_of, detours_of_steps, to_integers
@@ -113,8 +113,8 @@ def _read(text: TextFile, options: Options) -> Measured:
         if all(int(part.durations.sum()) >= part.length for part in parts):
             raise text.error(None, "does not state the time observed, and has no time without "
                              f"noise: give {parameter('length')}, such as 10s")  # fmt: skip
-        notes.append("the file does not state the time observed, which is assumed to end with the "
-                     f"last detour; {parameter('length')} sets it")  # fmt: skip
+        notes.append(StoredText("the file does not state the time observed, which is assumed to "
+                                "end with the last detour; ", "length", " sets it"))  # fmt: skip
     return Measured(tuple(parts), "csv", {"tool": "table of detours"}, tuple(notes))
 
 

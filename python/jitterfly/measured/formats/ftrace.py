@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...fields import counted, parameter
+from ...fields import StoredText, counted, parameter
 from ...units import TICKS_PER_SECOND, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Detours, Histogram, Measured
 from .columns import LATENCY_NOTE
@@ -254,7 +254,7 @@ def _read_timerlat(text: TextFile, options: Options) -> Measured:
         raise text.error(len(text.lines), "has no latency of a timer")
     if noise:
         what = counted(noise, "osnoise event")
-        notes.append(f"left out: {what}; {parameter('format')} osnoise_trace reads them")
+        notes.append(StoredText(f"left out: {what}; ", "format", " osnoise_trace reads them"))
     parts = []
     for key in sorted(counts):
         found = sorted(counts[key].items())

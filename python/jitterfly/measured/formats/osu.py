@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ...fields import first_few, parameter
+from ...fields import StoredText, first_few
 from ..measurements import Measured
 from .collectives import Collectives, LeftOut, LogTable
 from .text import Format, Options, TextFile
@@ -177,10 +177,9 @@ def _read(text: TextFile, options: Options) -> Measured:
     notes: list[str] = []
     commands = [one.command for one in good if one.command]
     if not options.ranks and not commands:
-        notes.append(
-            "the file does not state the number of ranks, which is 0 here (give "
-            f"{parameter('ranks')})"
-        )
+        notes.append(StoredText(
+            "the file does not state the number of ranks, which is 0 here (give ", "ranks", ")"
+        ))  # fmt: skip
     elif not options.ranks:
         notes.append(
             f"the ranks are those of the commands in the file, such as in line {commands[-1]}"

@@ -17,7 +17,7 @@ import re
 
 import numpy as np
 
-from ...fields import parameter
+from ...fields import StoredText, parameter
 from ...units import TICKS_PER_SECOND
 from ..measurements import Histogram, Measured
 from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
@@ -90,10 +90,10 @@ def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: st
         "columns are threads: thread n runs on CPU n only with -S, or -a and one thread per CPU",
     ]
     if unit in ("us", "µs"):
-        notes.append(
+        notes.append(StoredText(
             "latencies are whole microseconds, rounded down; if the tool ran with -N "
-            f"(nanoseconds), give {parameter('unit')} ns"
-        )
+            "(nanoseconds), give ", "unit", " ns"
+        ))  # fmt: skip
     above = sum(overflow)
     if above:
         most = " ".join(word[:20] for word in footer.get("Max Latencies", ["?"])[:8])

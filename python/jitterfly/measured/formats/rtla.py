@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ...fields import first_few, parameter
+from ...fields import StoredText, first_few, parameter
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
 from ..measurements import MAX_TICKS, CpuNoise, Histogram, Measured
 from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
@@ -83,17 +83,17 @@ def _ticks(seconds: float | None) -> int | None:
 
 def _noise_notes(options: Options) -> tuple[str, ...]:
     """Return notes on what the options leave open about noise."""
-    notes = []
+    notes: list[str] = []
     if options.runtime is None and options.period is None:
-        notes.append(
+        notes.append(StoredText(
             "rates assume that the tool looked for noise all the time; if it ran with a run time "
-            f"below the period (-r, -p), give {parameter('runtime')} and {parameter('period')}"
-        )
+            "below the period (-r, -p), give ", "runtime", " and ", "period"
+        ))  # fmt: skip
     if options.threshold is None:
-        notes.append(
+        notes.append(StoredText(
             "noise below the threshold was not recorded (5 µs by default, 1 µs in newer kernels; "
-            f"-T sets it); {parameter('threshold')} states it, and narrows the first bin"
-        )
+            "-T sets it); ", "threshold", " states it, and narrows the first bin"
+        ))  # fmt: skip
     notes.append("CPUs without noise have no column; the duration is in whole seconds")
     return tuple(notes)
 
@@ -102,12 +102,12 @@ def _bin_notes(
     table: _HistogramFile, parts: tuple[Histogram, ...], width: int, options: Options
 ) -> tuple[str, ...]:
     """Return notes on the bins: their width, events above them, other counts."""
-    notes = []
+    notes: list[str] = []
     if options.width is None:
-        notes.append(
+        notes.append(StoredText(
             f"bins are assumed to be {show_seconds(width / TICKS_PER_SECOND)} wide, the most that "
-            f"fits the rows (rows of zeros are left out); {parameter('width')} sets it"
-        )
+            "fits the rows (rows of zeros are left out); ", "width", " sets it"
+        ))  # fmt: skip
     above = [part for part in parts if part.overflow]
     if above:
         most = dict(zip((part.cpu for part in parts), table.longest, strict=False))
