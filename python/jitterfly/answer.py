@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import optional_packages
-from .fields import csv_field
+from .fields import csv_field, naming_parameters
 from .files import write_whole
 from .stats import Estimate
 from .units import EXPONENTS, show_seconds
@@ -251,7 +251,8 @@ class Answer(Report):
 
     def subtitle(self) -> list[str]:
         """Return the notes that stand below a picture's title."""
-        return [note for note in self.notes() if _place(note)]
+        with naming_parameters():
+            return [note for note in self.notes() if _place(note)]
 
     def lines(self) -> list[str]:
         """The table as text."""

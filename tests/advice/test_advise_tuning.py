@@ -9,6 +9,7 @@ from support.tuning_cases import answer, ranked, two, undecided, won_by
 import jitterfly as jf
 from jitterfly.advice import known, tuning_choices, write_tuning
 from jitterfly.advice.tuning import tuning_format
+from jitterfly.fields import naming_options
 from jitterfly.version import __version__
 
 # Ids of collectives and numbers of algorithms, from Open MPI's manual, "Tuning Collectives".
@@ -322,7 +323,10 @@ def test_what_is_not_decided_says_which_candidates_to_compare(tmp_path):
     reason = f"not decided among recursive_doubling, ring; best of all is {COPIES}, which Open MPI"
     made = answer({(4, 8): ("winner", ranking), (4, 64): ("winner", RINGS)})
     assert tuning_choices(made)[0].reason.startswith(reason)
-    (path,) = made.write_tuning(tmp_path / "a.rules")
+    with naming_options(lambda name, here: f"--{name}"):  # as a command does
+        (path,) = made.write_tuning(tmp_path / "a.rules")
+        with pytest.raises(ValueError, match=f"nothing to write .* the --candidates {names}$"):
+            answer({(4, 8): ("winner", ranking)}).write_tuning(tmp_path / "b.rules")
     text = path.read_text()
     assert reason in text
     assert f"To compare these alone give jitterfly advise the `candidates` {names}" in text

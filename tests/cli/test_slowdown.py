@@ -92,6 +92,18 @@ def test_table_pandas_and_picture(tmp_path):
 
 
 @quick_pictures
+def test_files_name_parameters_and_the_command_prints_options(capsys, tmp_path):
+    asked = ("--noise", FILE, "--ranks", "4,8", "--realizations", 50)
+    code, out, _ = run(capsys, *asked, "--out", tmp_path / "x")
+    assert code == 0
+    assert "; --resamples 20 simulates others" in out
+    stored = json.loads((tmp_path / "x" / "slowdown.json").read_text())
+    assert stored["notes"] == jf.slowdown(FILE, [4, 8], realizations=50).to_dict()["notes"]
+    assert "; `resamples` = 20 simulates others" in " ".join(stored["notes"])
+    assert "; --resamples 20 simulates others" in run(capsys, *asked, "--json")[1]
+
+
+@quick_pictures
 def test_the_command_prints_one_table(capsys, tmp_path):
     code, out, err = run(
         capsys, "--noise", FILE, "--ranks", "4..16", "--realizations", 100, "--out", tmp_path / "x"

@@ -267,8 +267,7 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
 def _write(answer: Any, chosen: argparse.Namespace) -> list[Path]:
     from ..plots import draw
 
-    content = answer.to_dict()
-    paths = write_answer(chosen.out, "advice", answer.to_csv(), content)
+    paths = write_answer(chosen.out, "advice", answer)
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
         paths.append(chosen.out / "advice.png")
         answer.plot(paths[-1])

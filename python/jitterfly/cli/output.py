@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..answer import Answer, plain
-from ..fields import FieldError, counted, field_error, shorten
+from ..fields import FieldError, counted, field_error, naming_parameters, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
@@ -319,15 +319,20 @@ def write_files(
     return list(asked.values())
 
 
-def write_answer(out: Path, name: str, table: str, content: Mapping[str, Any]) -> list[Path]:
+def write_answer(
+    out: Path, name: str, answer: Answer, asked: Mapping[str, Any] | None = None
+) -> list[Path]:
     """Write the table of an answer, and its content as JSON, into a directory; their paths.
 
-    The JSON comes first: it says what was asked, without which `check_out` refuses the directory.
-    An earlier answer's picture is removed: it may not be drawn again.
+    The JSON has `asked` as well, the question of an answer that does not say it. It comes first:
+    without the question `check_out` refuses the directory. An earlier answer's picture is removed:
+    it may not be drawn again.
     """
     csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
+    with naming_parameters():
+        content = {**(asked or {}), **answer.to_dict()}
     text = f"{json.dumps(plain(content), indent=1)}\n"
-    write_together({json_file: text.encode(), csv: table.encode()}, [png])
+    write_together({json_file: text.encode(), csv: answer.to_csv().encode()}, [png])
     return [csv, json_file]
 
 

@@ -82,7 +82,6 @@ def _run(chosen: argparse.Namespace) -> int:
     with show_phases(begun=started) as phases:
         answer = question.answer()
     print_report(answer.report(), chosen)
-    content = {**question.to_dict(), **answer.to_dict()}
     written: list[Path] = []
     if answer.stopped and _has_more(before, answer):
         print(f"jitterfly: {chosen.out} keeps its earlier answer, which has more ranks; --force "
@@ -91,9 +90,9 @@ def _run(chosen: argparse.Namespace) -> int:
         with show_phases(begun=started) as phases:
             if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
                 phases("drawing the picture")
-            written = _write(answer, name, content, chosen)
+            written = _write(answer, name, question, chosen)
     if chosen.json:
-        print_json("slowdown", **content, written=written)
+        print_json("slowdown", **{**question.to_dict(), **answer.to_dict()}, written=written)
     elif written:
         print(f"\nwritten: {', '.join(map(str, written))}")
     return 130 if answer.stopped else 0
@@ -127,14 +126,12 @@ def _has_more(before: Any, answer: Any) -> bool:
         return False
 
 
-def _write(
-    answer: Any, name: str, content: dict[str, Any], chosen: argparse.Namespace
-) -> list[Path]:
+def _write(answer: Any, name: str, question: Any, chosen: argparse.Namespace) -> list[Path]:
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        written = write_answer(chosen.out, name, answer.to_csv(), content)
+        written = write_answer(chosen.out, name, answer, question.to_dict())
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...algorithms.algorithm import COLLECTIVES
 from ...algorithms.candidates import known
-from ...fields import check_choice, parameter
+from ...fields import check_choice, naming_parameters, parameter
 from ...files import check_replaceable, write_together
 from ...version import __version__
 from ..question import Question
@@ -276,7 +276,8 @@ def write_tuning(
             "told to be the best of them. " + " ".join(table.way_to_decide() for table in tables)
         )
     tables.sort(key=lambda table: table.collective)
-    comments = _comments(tables, form, settings, path)
+    with naming_parameters():
+        comments = _comments(tables, form, settings, path)
     texts = [form.write(tables, comments, settings)]
     if not form.COMMENTS_INSIDE:
         texts.append("\n".join(comments) + "\n")
