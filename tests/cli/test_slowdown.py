@@ -15,6 +15,7 @@ import jitterfly as jf
 from jitterfly.advice import COLLECTIVES, known
 from jitterfly.answer import show
 from jitterfly.cli import main
+from jitterfly.fields import naming_options
 from jitterfly.network import USUAL_NETWORK
 from jitterfly.slowdown import part_in_words
 from jitterfly.stats import Estimate
@@ -101,6 +102,15 @@ def test_files_name_parameters_and_the_command_prints_options(capsys, tmp_path):
     assert stored["notes"] == jf.slowdown(FILE, [4, 8], realizations=50).to_dict()["notes"]
     assert "; `resamples` = 20 simulates others" in " ".join(stored["notes"])
     assert "; --resamples 20 simulates others" in run(capsys, *asked, "--json")[1]
+
+
+def test_pictures_name_parameters():
+    found = jf.slowdown(NOISE, 64, realizations=10, message_bytes="1MiB")
+    told = found.subtitle()
+    assert any("for that give `algorithm` " in note for note in told)
+    with naming_options(lambda name, here: f"--{name}"):  # as a command does
+        assert any("for that give --algorithm " in note for note in found.cautions())
+        assert found.subtitle() == told
 
 
 @quick_pictures
