@@ -49,7 +49,7 @@ class FakeDevices:
             return self._simulate(*arguments)
         self.ran[self.device()] += 1
         if self.device() in self.failing:
-            raise RuntimeError("an illegal memory access was encountered")
+            raise RuntimeError("an illegal memory access was encountered. See nvidia-smi")
         return self._simulate(*first, "cpu", 1, progress)
 
     def install(self, monkeypatch, folder):
