@@ -18,6 +18,7 @@ from support.forkserver import FORKSERVER
 from support.scale import full_scale
 
 import jitterfly as jf
+from jitterfly.fields import naming_options
 from jitterfly.sweep import executors, run
 from jitterfly.sweep.batches import Batch, run_batch
 from jitterfly.sweep.executors import WorkersBroken
@@ -126,8 +127,14 @@ def test_a_class_that_workers_can_not_load(tmp_path, monkeypatch, started):
     case = jf.Case(4, algorithm=module.OnlyHere(), network=jf.Hockney("1us", 0, 0))
     study = jf.Study(name="own", case=case, budget=jf.RealizationBudget(max=100))
     match = r"can not load what the study has \(No module named 'only_here'\): a class of your own"
-    with started() as executor, pytest.raises(WorkersBroken, match=match):
-        run(study, tmp_path / "out", executor=executor)
+    with started() as executor:
+        with pytest.raises(WorkersBroken, match=f"{match}.*; or give `executor` a ThreadPoolExec"):
+            run(study, tmp_path / "out", executor=executor)
+        with (
+            naming_options(lambda name, here: f"--{name}"),  # a command has no executor
+            pytest.raises(WorkersBroken, match=f"{match}.* in what was typed$"),
+        ):
+            run(study, tmp_path / "out", executor=executor)
 
 
 # What stands in `__main__` is executed there, as a cell of a notebook: workers have no such file.

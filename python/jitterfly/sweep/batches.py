@@ -29,6 +29,10 @@ from ..version import __version__
 from .executors import WorkersBroken
 
 
+class ClassNotLoaded(WorkersBroken):
+    """A worker can not load a class that the study has."""
+
+
 @dataclass(frozen=True)
 class Batch:
     """The realizations `first` to `first + count - 1` of a cell.
@@ -51,7 +55,7 @@ class Batch:
         try:
             return PackedBatch, (pickler.dumps(dict(self.__dict__)), __version__)
         except (AttributeError, TypeError, pickle.PicklingError) as error:
-            raise WorkersBroken(_NOT_LOADED.format(error)) from None
+            raise ClassNotLoaded(_NOT_LOADED.format(error)) from None
 
     def __dask_tokenize__(self) -> str:
         # Dask answers a call with the result of an equal one: an attempt with a failure before it.
@@ -80,13 +84,12 @@ class PackedBatch:
         try:
             return Batch(**pickle.loads(self.data))
         except (AttributeError, ImportError) as error:  # of pickle, which names the class
-            raise WorkersBroken(_NOT_LOADED.format(error)) from None
+            raise ClassNotLoaded(_NOT_LOADED.format(error)) from None
 
 
 _NOT_LOADED = (
     "a worker can not load what the study has ({}): a class of your own must be in a module that "
-    "can be imported where the workers are, not in a notebook's cell or in what was typed; or give "
-    "`executor` a ThreadPoolExecutor"
+    "can be imported where the workers are, not in a notebook's cell or in what was typed"
 )
 
 

@@ -45,6 +45,7 @@ from ..fields import (
     check_integer,
     counted,
     is_real_number,
+    option_of,
     parameter,
     shorten,
     some_are,
@@ -59,7 +60,7 @@ from ..studies.axes import listed
 from ..studies.case_fields import get_path
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, BatchResult, BatchSizer, CellRun, run_batch
+from .batches import Batch, BatchResult, BatchSizer, CellRun, ClassNotLoaded, run_batch
 from .executors import WorkersBroken
 
 MOST_SHARDS = 1_000_000
@@ -298,6 +299,10 @@ class BatchDispatcher:
                     self._receive(future, *self.pending.pop(future))
         except BrokenExecutor as error:
             raise RuntimeError(f"the executor broke, and is not ours to mend: {error}") from None
+        except ClassNotLoaded as error:
+            if option_of("workers"):  # a command, which has no executor
+                raise
+            raise ClassNotLoaded(f"{error}; or give `executor` a ThreadPoolExecutor") from None
         finally:
             for future in self.pending:
                 future.cancel()
