@@ -1,6 +1,7 @@
 """Which GPUs a process takes, by launcher, local rank and CUDA_VISIBLE_DEVICES; no GPU needed."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -331,6 +332,18 @@ def test_the_command(tmp_path, cards, blank_pictures, capsys):
     assert main([*command, "--devices", "1,2"]) == 0
     assert set(cards.ran) <= {1, 2}
     assert cards.started == {1, 2}
+
+
+def test_a_forecast_is_of_one_device(tmp_path, cards, capsys):
+    (tmp_path / "plain.toml").write_text(sweep_cases.PLAIN)
+    command = ["run", str(tmp_path / "plain.toml"), "--dry-run", "--backend"]
+    assert main([*command, "cuda"]) == 0
+    assert re.search("^time .* on one GPU, from the start", capsys.readouterr().out, re.M)
+    assert main([*command, "cpu"]) == 0
+    assert re.search("^time .* in one process, from the start", capsys.readouterr().out, re.M)
+    assert main([*command, "cuda", "--devices", "0,2"]) == 2
+    told = "--devices is for a run: --dry-run tells the time on one GPU"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,8 @@ def _run(chosen: argparse.Namespace) -> int:
         return schedule.run_schedule(chosen)
     schedule.check_study_options(chosen)
     _check_device_model(chosen)
+    if chosen.dry_run and chosen.devices != "all":
+        raise ValueError("--devices is for a run: --dry-run tells the time on one GPU")
     shard = Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm()
     if shard is not None and not chosen.shard:
         tell(f"shard {shard}, the task of a Slurm array; all cells: --shard 1/1")
@@ -412,7 +414,8 @@ def _time_lines(costs: Any) -> list[str]:
         if device is not None:
             why = f"a part of the work was not measured on an {device.card}, as below"
         return [f"time          not known: {why}"]
-    took = f"{_about(costs.seconds)} in one process, from the start"
+    where = "on one GPU" if "cuda" in costs.backends else "in one process"
+    took = f"{_about(costs.seconds)} {where}, from the start"
     rate = f"{show_rate(costs.rate)} rank-rounds/s"
     if device is None:
         return [f"time          {took} ({costs.tried} of the cells tried, {rate})"]

@@ -103,7 +103,7 @@ class OnDevice:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The cost of a run from nothing in one process.
+    """The cost of a run from nothing in one process, on no more than one GPU.
 
     Attributes
     ----------
@@ -125,6 +125,8 @@ class Forecast:
         Bytes of this process.
     device : OnDevice or None
         None where the engine was tried here.
+    backends : tuple of str
+        The engines: "cpu", "cuda".
     """
 
     cells: int
@@ -137,6 +139,7 @@ class Forecast:
     files: int
     memory: float
     device: OnDevice | None = None
+    backends: tuple[str, ...] = ()
 
 
 _Make = Callable[[Cell, int, int], Ticks]
@@ -209,7 +212,8 @@ def forecast(
             return Store(path, study, {"backend": []})
 
         known = device_model is not None
-        make = _repeated(study.seed) if known else _simulated(study.seed, backend, threads)
+        used = {"cuda"} if known else set()
+        make = _repeated(study.seed) if known else _simulated(study.seed, backend, threads, used)
         tries = _tries(store_in, cells, make, engine=not known)
     names = _statistics(study)
     cases = sum(len(cell.variants) for cell in cells)
@@ -266,6 +270,7 @@ def forecast(
         records if records <= MOST_OWN_FILES else _SHARED,
         now + _memory(cells, threads),
         device,
+        tuple(sorted(used)),
     )
 
 
@@ -377,13 +382,14 @@ def _run_seconds(
     return made - started, time.perf_counter() - made
 
 
-def _simulated(seed: int, backend: str, threads: int | None) -> _Make:
-    """Samples as a run makes them."""
+def _simulated(seed: int, backend: str, threads: int | None, used: set[str]) -> _Make:
+    """Samples as a run makes them; the engines are added to `used`."""
 
     def make(cell: Cell, first: int, count: int) -> Ticks:
-        found = run_batch(Batch(cell, seed, first, count, None, backend, threads)).ticks
-        assert found is not None
-        return found
+        found = run_batch(Batch(cell, seed, first, count, None, backend, threads))
+        used.update(found.backends)
+        assert found.ticks is not None
+        return found.ticks
 
     return make
 
@@ -395,7 +401,7 @@ def _repeated(seed: int) -> _Make:
     def make(cell: Cell, first: int, count: int) -> Ticks:
         if cell.index not in pools:
             few = int(min(max(_WORK / cell.work, 2), _POOL))
-            pools[cell.index] = _simulated(seed, "cpu", None)(cell, 0, few)
+            pools[cell.index] = _simulated(seed, "cpu", None, set())(cell, 0, few)
         values = pools[cell.index].values
         return Ticks(cell.columns, values[np.arange(first, first + count) % len(values)])
 
