@@ -234,6 +234,24 @@ def test_devices_that_all_fail(tmp_path, cards):
         run_here(tmp_path, on_error="finish")
 
 
+@pytest.mark.parametrize(
+    ("environment", "count", "own"),
+    [
+        ({"SLURM_GPUS_PER_TASK": "1", "CUDA_VISIBLE_DEVICES": "0"}, 1, (0,)),
+        ({"SLURM_GPUS_PER_TASK": "2", "CUDA_VISIBLE_DEVICES": "0,1"}, 2, (0, 1)),
+        ({"CUDA_VISIBLE_DEVICES": "0"}, 1, ()),
+        ({}, 4, (0,)),
+        ({}, 6, (0, 4, 5)),
+    ],
+)
+def test_the_devices_of_rank_zero(monkeypatch, tmp_path, environment, count, own):
+    srun = {"SLURM_LOCALID": "0", "SLURM_STEP_TASKS_PER_NODE": "4"}
+    environ(monkeypatch, srun | environment)
+    FakeDevices(count).install(monkeypatch, tmp_path)
+    monkeypatch.setattr(executors, "_mpi_world", lambda: True)
+    assert executors.check_workers("mpi", "auto", None, devices="all").devices == own
+
+
 def test_a_device_that_another_process_has(tmp_path, cards, whole):
     cards.problems[0] = "no usable GPU: busy (cudaErrorDevicesUnavailable)"
     with pytest.warns(backends.UnusedGPUWarning, match="GPU 0 is not used: no usable GPU: busy"):

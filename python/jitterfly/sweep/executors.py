@@ -593,9 +593,10 @@ def _devices_of_rank_zero() -> tuple[int, ...]:
     size, count = local_size(), count_devices()
     names = listed_devices() or []
     slices = any(name.startswith("MIG") for name in names)  # of which CUDA shows this process one
-    if not size or not count or size > (len(names) if slices else count):
+    there = len(names) if slices else count
+    bound = gpus_per_task() == there  # then the others see theirs, and not this one's
+    if not size or not count or (size > there and not bound):
         return ()
-    bound = gpus_per_task() == count
     return _usable(tuple(i for i in range(count) if bound or not 0 < i < size))
 
 
