@@ -161,18 +161,22 @@ def device_problems(numbers: Sequence[int]) -> list[str]:
 
     CUDA starts on all of them at the same time. Ctrl-C is heard.
     """
-    from concurrent.futures import ThreadPoolExecutor
+    statuses: dict[int, str] = {}
 
-    def ask(number: int) -> str:
+    def ask(number: int) -> None:
         try:
             core.use_device(number)
-            return core.cuda_status()
+            statuses[number] = core.cuda_status()
         except RuntimeError as error:
-            return f"no usable GPU: {error}"
+            statuses[number] = f"no usable GPU: {error}"
 
-    with ThreadPoolExecutor(len(numbers)) as threads:
-        statuses = list(threads.map(ask, numbers))
-    return [_with_remedy(status) if status else "" for status in statuses]
+    # Not those of an executor, for which Python waits at Ctrl-C.
+    asking = [threading.Thread(target=ask, args=(number,), daemon=True) for number in numbers]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    return [_with_remedy(statuses[number]) if statuses[number] else "" for number in numbers]
 
 
 def use_device(number: int, stop: threading.Event) -> None:

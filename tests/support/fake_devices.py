@@ -18,15 +18,22 @@ class FakeDevices:
         Why a device can not be used, by its number.
     failing : set
         The devices that fail as soon as something runs on them.
+    full : set
+        The devices whose memory another program has.
+    waits : Event or None
+        What the driver waits for when it is asked for the state of a device.
     ran : Counter
         Runs by device.
+    memory : int
+        Bytes that each device has; half of it is free.
     started : set
         The devices that hold a context of this process.
     """
 
     def __init__(self, count):
         self.count = count
-        self.problems, self.failing, self.started = {}, set(), set()
+        self.problems, self.failing, self.full, self.started = {}, set(), set(), set()
+        self.waits, self.memory = None, 2**35
         self.ran = Counter()
         self.current = threading.local()
         self._simulate = _core.simulate
@@ -41,6 +48,8 @@ class FakeDevices:
 
     def status(self):
         self.started.add(self.device())
+        if self.waits:
+            self.waits.wait(60)
         return self.problems.get(self.device(), "")
 
     def simulate(self, *arguments):
@@ -62,8 +71,8 @@ class FakeDevices:
             "device_count": lambda: self.count,
             "use_device": self.use,
             "cuda_status": self.status,
-            "devices": lambda: [{"index": number} for number in range(self.count)],
-            "gpu_memory_available": lambda: 2**34,
+            "devices": lambda: [{"index": i, "memory": self.memory} for i in range(self.count)],
+            "gpu_memory_available": lambda: 0 if self.device() in self.full else self.memory // 2,
             "memory": lambda program, _, threads=0, count=1: memory(program, "cpu", 1, count),
             "simulate": self.simulate,
         }.items():

@@ -252,6 +252,18 @@ def test_the_devices_of_rank_zero(monkeypatch, tmp_path, environment, count, own
     assert executors.check_workers("mpi", "auto", None, devices="all").devices == own
 
 
+def test_ctrl_c_while_the_driver_is_asked(cards):
+    cards.waits = threading.Event()
+    pressing = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    pressing.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        backends.device_problems([0, 1, 2])
+    assert time.monotonic() - started < 30
+    cards.waits.set()
+    pressing.join()
+
+
 def test_a_device_that_another_process_has(tmp_path, cards, whole):
     cards.problems[0] = "no usable GPU: busy (cudaErrorDevicesUnavailable)"
     with pytest.warns(backends.UnusedGPUWarning, match="GPU 0 is not used: no usable GPU: busy"):
