@@ -68,6 +68,7 @@ class _Thread(threading.local):
 
     device: int | None = None
     stop: threading.Event | None = None
+    leaves = False  # to others what its GPU can not run
 
 
 _thread = _Thread()
@@ -179,13 +180,16 @@ def device_problems(numbers: Sequence[int]) -> list[str]:
     return [_with_remedy(statuses[number]) if statuses[number] else "" for number in numbers]
 
 
-def use_device(number: int, stop: threading.Event) -> None:
-    """Run on this GPU what this thread runs with it from now on, until `stop` is set."""
+def use_device(number: int, stop: threading.Event, leaves: bool) -> None:
+    """Run on this GPU what this thread runs with it from now on, until `stop` is set.
+
+    Where it `leaves` to others what its GPU fails at, "auto" does not take the CPU for that.
+    """
     try:
         core.use_device(number)
     except RuntimeError as error:
         raise DeviceFailed(f"{_NOT_HERE}{error}") from None
-    _thread.device, _thread.stop = number, stop
+    _thread.device, _thread.stop, _thread.leaves = number, stop, leaves
 
 
 def device_of_thread() -> int | None:
@@ -318,6 +322,7 @@ BACKENDS = ("auto", "cpu", "cuda")
 _ALSO = {"gpu": "cuda"}
 _NOT_HERE = "backend 'cuda' can not be used here: "
 _BATCH_LOADS = 2**28  # bytes: kBatchLoads of cuda/gpu/batch_memory.h, of two bytes each
+_ROOM = 0.8  # of a GPU's memory, as available_memory() of cuda/gpu/engine.cu
 
 
 class BackendError(ValueError, RuntimeError):
@@ -325,7 +330,11 @@ class BackendError(ValueError, RuntimeError):
 
 
 class DeviceFailed(BackendError):
-    """A GPU failed while it ran."""
+    """A GPU failed."""
+
+
+class DeviceFull(DeviceFailed):
+    """A GPU has not the memory for a batch, and another one may have it."""
 
 
 def backend_named(backend: str) -> str:
@@ -355,7 +364,8 @@ def check_backend(backend: str, threads: int | None = None) -> None:
         if backend == "cuda":
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
     if backend == "cuda" and (problem := gpu_problem()):
-        raise BackendError(f"{_NOT_HERE}{problem}")
+        kind = BackendError if device_of_thread() is None else DeviceFailed
+        raise kind(f"{_NOT_HERE}{problem}")
 
 
 def takes_gpu(backend: str, threads: int | None) -> bool:
@@ -365,10 +375,17 @@ def takes_gpu(backend: str, threads: int | None) -> bool:
     -----
     UnusedGPUWarning
         With "auto": there is a GPU, and it can not be used; why, and what mends it.
+
+    Raises
+    ------
+    DeviceFailed
+        Likewise in a thread that leaves its work to others then (`use_device`).
     """
     if backend != "auto" or threads:
         return backend == "cuda"
     if problem := gpu_problem():
+        if _thread.leaves:
+            raise DeviceFailed(f"{_NOT_HERE}{problem}")
         warn_of_unused(problem)
     return not problem
 
@@ -479,42 +496,46 @@ def choose_backend(
         Not enough memory for the CPU engine.
     """
     if takes_gpu(backend, threads):
-        problem = _device_problem(program, realizations, held, available)
-        if not problem:
+        try:
+            _check_device(program, realizations, held, available)
             return "cuda"
-        if backend == "cuda":
-            raise BackendError(problem)
-        warn_of_cpu(problem.removeprefix(_NOT_HERE))
+        except BackendError as error:
+            if backend == "cuda" or (_thread.leaves and isinstance(error, DeviceFailed)):
+                raise
+            warn_of_cpu(str(error).removeprefix(_NOT_HERE))
     needed = held + core.memory(program, "cpu", threads, realizations)
     memory.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"
 
 
-def _device_problem(
+def _check_device(
     program: core.Program, realizations: int, held: int, available: int | None
-) -> str:
-    """Say why the device can not run the program now; "" if it can."""
+) -> None:
+    """Raise BackendError if the device can not run the program now."""
     try:
         memory.check_memory(
             held + _host_loads(program, realizations),
             "the results and the loads of messages under congestion, which the host makes",
             available,
         )
-        check_device_memory(lambda: core.memory(program, "cuda", 0, realizations))
-    except BackendError as error:
-        return str(error)
     except (RuntimeError, ValueError) as error:
-        return f"{_NOT_HERE}{error}"
-    return ""
+        raise BackendError(f"{_NOT_HERE}{error}") from None
+    check_device_memory(lambda: core.memory(program, "cuda", 0, realizations))
 
 
 def check_device_memory(needed: Callable[[], int]) -> None:
     """Raise BackendError if the device has not so many bytes, or fails when it is asked."""
+    size = 0
     try:
         available = core.gpu_memory_available()
-        memory.check_memory(needed(), "one realization", available, "device memory")
-    except (RuntimeError, ValueError) as error:
-        raise BackendError(f"{_NOT_HERE}{error}") from None
+        size = needed()
+        memory.check_memory(size, "one realization", available, "device memory")
+    except RuntimeError as error:
+        raise DeviceFailed(f"{_NOT_HERE}{error}") from None
+    except ValueError as error:
+        largest = max((device["memory"] for device in core.devices()), default=0)
+        kind = DeviceFull if 0 < size <= _ROOM * largest else BackendError
+        raise kind(f"{_NOT_HERE}{error}") from None
 
 
 def _host_loads(program: core.Program, realizations: int) -> int:

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support import sweep_cases
@@ -232,6 +233,83 @@ def test_devices_that_all_fail(tmp_path, cards):
     told = "backend 'cuda' failed: an illegal .* encountered. See nvidia-smi, 3 times in a row"
     with pytest.raises(CellsFailed, match=told):
         run_here(tmp_path, on_error="finish")
+
+
+@pytest.mark.parametrize("backend", ["auto", "cuda"])
+def test_a_device_without_memory_leaves_its_batches_to_others(tmp_path, cards, whole, backend):
+    """Neither does it draw the same batch until that has failed, nor take the CPU beside them."""
+    cards.full = {0, 2}
+    told = "GPU [02] is not used any more in this run: .* not enough device memory"
+    with pytest.warns(backends.UnusedGPUWarning, match=told) as warned:
+        assert run_here(tmp_path, backend=backend) == whole
+    assert not [one for one in warned if "takes the CPU" in str(one.message)]
+    assert set(cards.ran) == {1}
+
+
+@pytest.mark.parametrize("backend", ["auto", "cuda"])
+def test_a_device_that_is_lost_after_the_start(tmp_path, cards, whole, backend):
+    cards.problems[1] = "no usable GPU: lost (cudaErrorDevicesUnavailable)"
+    with executors.DevicePool([0, 1, 2]) as pool:
+        with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more .*: lost"):
+            assert run_here(tmp_path, backend=backend, executor=pool) == whole
+        assert pool.num_workers == 2
+    assert sorted(cards.ran) == [0, 2]
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.backends.UnusedGPUWarning")
+def test_devices_without_memory(tmp_path, cards, whole):
+    """However many there are: a batch that waits for memory has not failed."""
+    cards.count, cards.full = 6, set(range(6))
+    assert run_here(tmp_path) == whole
+    assert not cards.ran
+    with pytest.raises(ValueError, match=r"not enough device memory .*, 3 times in a row \["):
+        run_here(tmp_path / "cuda", backend="cuda")
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.backends.UnusedGPUWarning")
+def test_a_case_that_no_device_has_the_memory_for(tmp_path, cards, whole):
+    """That is no fault of a device."""
+    cards.full, cards.memory = {0}, 1000
+    with executors.DevicePool([0, 1, 2]) as pool:
+        run(sweep_cases.study(sweep_cases.PLAIN), tmp_path / "out", executor=pool)
+        assert pool.num_workers == 3
+    assert not cards.ran
+
+
+def test_a_warning_that_is_an_error(tmp_path, cards):
+    """As with `python -W error`: it ends the run, and does not keep it waiting."""
+    cards.failing = {1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", backends.UnusedGPUWarning)
+        with pytest.raises(backends.UnusedGPUWarning, match="GPU 1 is not used any more"):
+            run_here(tmp_path)
+
+
+class Ranks(ThreadPoolExecutor):
+    """The other ranks of an MPI job, which are slower than a device that fails."""
+
+    def __init__(self, device):
+        super().__init__(3, initializer=device)
+
+    def submit(self, function, *arguments):
+        def slow():
+            time.sleep(0.02)
+            return function(*arguments)
+
+        return super().submit(slow)
+
+
+@pytest.mark.parametrize("backend", ["auto", "cuda"])
+@pytest.mark.parametrize("fault", ["failing", "full"])
+def test_rank_zero_whose_device_fails(tmp_path, cards, whole, fault, backend):
+    setattr(cards, fault, {0})
+    own = executors.DevicePool([0])
+    with executors.WithRankZero(Ranks(lambda: cards.use(1)), own) as executor:
+        assert executors.depth(executor) == 8
+        with pytest.warns(backends.UnusedGPUWarning, match="GPU 0 is not used any more in this"):
+            assert run_here(tmp_path, executor=executor, backend=backend) == whole
+        assert (own.num_workers, executors.depth(executor)) == (0, 6)
+    assert cards.ran[0] == (fault == "failing")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ each of them would run the whole study, which `check_not_copies` refuses.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import multiprocessing.util
 import os
@@ -27,6 +28,7 @@ from ..backends import (
     BACKENDS,
     BackendError,
     DeviceFailed,
+    DeviceFull,
     UnusedGPUWarning,
     ask_devices,
     backend_named,
@@ -321,12 +323,13 @@ class DevicePool(_Pool):
     """A pool of threads of this process, one for each GPU of `numbers`.
 
     An engine releases the interpreter while it runs, and a GPU's leaves the work to the GPU. A GPU
-    that fails gets no more calls, unless it is the last one: others may do better.
+    that fails, or has not the memory for a call, gets no more calls, unless it is the last one:
+    others may do better. `least` GPUs stay, whatever happens.
     """
 
     def __init__(self, numbers: Sequence[int]):
+        self.least = 1
         self._stop = threading.Event()
-        self._serving = len(numbers)
         self._retiring = threading.Lock()
         super().__init__(numbers)
 
@@ -341,32 +344,45 @@ class DevicePool(_Pool):
 
     def _feed(self, number: int, setup: int) -> None:
         """Run calls on GPU `setup`, one after the other."""
-        placed = False
+        retired: DeviceFailed | None = None
         while (call := self._calls.get()) is not None:
             future, (function, args, kwargs) = call
-            if not future.set_running_or_notify_cancel():
+            if not (future.running() or future.set_running_or_notify_cancel()):
                 continue
+            if retired:  # the last one: what still comes here is for others than these GPUs
+                future.set_exception(retired)
+                continue
+            leaves = self.num_workers > self.least
+            why: BaseException
             try:
-                if not placed:
-                    use_device(setup, self._stop)
-                    placed = True
+                use_device(setup, self._stop, leaves)
                 result = function(*args, **kwargs)
             except BaseException as error:  # also of one that is stopped
-                gone = isinstance(error, DeviceFailed) and self._retire(setup, error)
-                future.set_exception(error)
-                if gone:
-                    return
+                why = error
             else:
                 future.set_result(result)
+                continue
+            if isinstance(why, DeviceFailed) and self._retire():
+                retired = why
+                message = f"GPU {setup} is not used any more in this run: {why}"
+                try:
+                    warnings.warn(message, UnusedGPUWarning, stacklevel=1)
+                except UnusedGPUWarning as error:  # python -W error
+                    why = error
+            # Where memory is missing the call is not to blame: that does not count as an attempt.
+            if isinstance(why, DeviceFull) and leaves and self.num_workers and not self._closed:
+                self._calls.put(call)
+            else:
+                future.set_exception(why)
+            if retired and self.num_workers:
+                return
 
-    def _retire(self, device: int, error: DeviceFailed) -> bool:
-        """Return whether a GPU that failed is to serve no more, and warn of it."""
+    def _retire(self) -> bool:
+        """Return whether a GPU that failed is to serve no more, and count those that do."""
         with self._retiring:
-            if self._serving == 1:
+            if self.num_workers <= self.least:
                 return False
-            self._serving -= 1
-        message = f"GPU {device} is not used any more in this run: {error}"
-        warnings.warn(message, UnusedGPUWarning, stacklevel=1)
+            self.num_workers -= 1
         return True
 
 
@@ -375,15 +391,24 @@ class WithRankZero(Executor):
 
     def __init__(self, ranks: Executor, own: DevicePool):
         self._parts = ranks, own
-        self._workers = [getattr(part, "num_workers", 1) for part in self._parts]
+        own.least = 0  # where all of them fail, the ranks go on
         self._running = [0, 0]
         self._counting = threading.Lock()
-        self.num_workers = sum(self._workers)
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers, which is less after a GPU has failed."""
+        return sum(self._workers())
+
+    def _workers(self) -> list[int]:
+        counts = map(_number_of_workers, self._parts)
+        return [1 if count is None else count for count in counts]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to the part that has fewer for each of its workers."""
         with self._counting:
-            loads = [n / count for n, count in zip(self._running, self._workers, strict=True)]
+            counts = zip(self._running, self._workers(), strict=True)
+            loads = [running / workers if workers else math.inf for running, workers in counts]
             part = loads.index(min(loads))
             self._running[part] += 1
         future = self._parts[part].submit(fn, *args, **kwargs)
@@ -627,10 +652,8 @@ def depth(executor: Executor) -> int:
     """
     if isinstance(executor, InProcess):
         return 1
-    for name in ("num_workers", "_max_workers"):
-        number = getattr(executor, name, None)
-        if isinstance(number, int) and number > 0:
-            return 2 * number
+    if number := _number_of_workers(executor):
+        return 2 * number
     client: Any = getattr(executor, "_client", None)  # Dask's, which asks the scheduler
     if getattr(client, "status", "") == "closed":  # what was in flight may never be told so
         raise BrokenExecutor("its client is closed")
@@ -641,6 +664,12 @@ def depth(executor: Executor) -> int:
 
 
 _UNKNOWN = 2 * (os.cpu_count() or 1)
+
+
+def _number_of_workers(executor: Executor) -> int | None:
+    """The number of workers that an executor says it has; None where it says none."""
+    numbers = (getattr(executor, name, None) for name in ("num_workers", "_max_workers"))
+    return next((number for number in numbers if isinstance(number, int)), None)
 
 
 def worker_died(error: Exception) -> bool:
