@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,13 @@ class Column:
     name: str
 
 
+class Prepared(NamedTuple):
+    """A piece of samples, prepared: sums and products of columns, each in one run of memory."""
+
+    cross_moments: CrossMoments
+    columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
+
+
 class Piece:
     """Raw samples of successive realizations, into which nothing writes.
 
@@ -42,7 +49,7 @@ class Piece:
 
     def __init__(self, values: Integers) -> None:
         self.values = values
-        self._prepared: Callable[[], CrossMoments] | None = None
+        self._prepared: Callable[[], Prepared] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,30 +59,33 @@ class Piece:
         """Bytes of the samples."""
         return self.values.nbytes
 
-    def prepare(
-        self, later: Callable[[Callable[[], CrossMoments]], Callable[[], CrossMoments]]
-    ) -> None:
-        """Have a thread make what will be asked for: sums and products of all columns.
+    def prepare(self, later: Callable[[Callable[[], Prepared]], Callable[[], Prepared]]) -> None:
+        """Have a thread make what will be asked for: sums, and columns in one run of memory.
 
         `later` has a function called in a thread, and returns what waits for its result.
         """
-        self._prepared = later(partial(CrossMoments.of, self.values))
+        self._prepared = later(partial(_prepare, self.values))
 
     def put_linear_form(
         self, index: Sequence[int], coefficients: Sequence[int], constant: int, out: Integers
     ) -> None:
         """Put the sum of some columns, each times its coefficient, and a constant into `out`."""
-        core.linear_form(self.values, index, coefficients, constant, out)
+        values = self.values if self._prepared is None else self._prepared().columns.T
+        core.linear_form(values, index, coefficients, constant, out)
 
     def cross_moments(self, index: Sequence[int]) -> CrossMoments:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
-            return self._prepared().take(index)
+            return self._prepared().cross_moments.take(index)
         return CrossMoments.of(self.values, index)
 
     def between(self, first: int, end: int) -> Piece:
         """Some of the realizations; itself where it is all of them."""
         return self if end - first >= len(self) else Piece(self.values[first:end])
+
+
+def _prepare(values: Integers) -> Prepared:
+    return Prepared(CrossMoments.of(values), values.T.copy())
 
 
 class Ticks:

@@ -19,6 +19,7 @@ from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
 from ..progress import timed_phase
 from ..store import Store
+from ..store.cell_records import MOST_EARLY
 from ..store.records import MOST_OWN_FILES
 from ..store.store import MOST_DATA_BYTES
 from ..studies import Cell, Study
@@ -441,8 +442,9 @@ def _statistics(study: Study) -> list[str]:
 def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     """Bytes that a run adds: modules, realizations in flight, and samples of cells.
 
-    Samples of several cells stay in memory. Those of a cell that is written or read are packed, and
-    for a statistic there is a copy of a column. So much was measured.
+    Samples of several cells stay in memory, and what is made of them early beside half of them.
+    Those of a cell that is written or read are packed, and for a statistic there is a copy of a
+    column. So much was measured.
     """
     if not cells:
         return 0.0
@@ -455,4 +457,5 @@ def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     columns = [8.0 * min(cell.limit, cell.raw_limit) for cell in cells]
     sizes = [size * len(cell.columns) for size, cell in zip(columns, cells, strict=True)]
     held = min(sum(sizes), MOST_DATA_BYTES + max(sizes))
-    return modules + flight + held + max(sizes) + max(columns)
+    early = min(len(cell.columns) for cell in cells) <= MOST_EARLY
+    return modules + flight + (1.5 if early else 1.0) * held + max(sizes) + max(columns)
