@@ -359,13 +359,18 @@ def check_backend(backend: str, threads: int | None = None) -> None:
         An argument out of range; threads together with "cuda".
     """
     check_choice(backend, "backend", BACKENDS)
+    check_threads(backend, threads)
+    if backend == "cuda" and (problem := gpu_problem()):
+        kind = BackendError if device_of_thread() is None else DeviceFailed
+        raise kind(f"{_NOT_HERE}{problem}")
+
+
+def check_threads(backend: str, threads: int | None) -> None:
+    """Raise ValueError if these are no threads of the CPU backend, or "cuda" is to run."""
     if threads is not None:
         check_integer(threads, "threads", 1, MOST_THREADS)
         if backend == "cuda":
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
-    if backend == "cuda" and (problem := gpu_problem()):
-        kind = BackendError if device_of_thread() is None else DeviceFailed
-        raise kind(f"{_NOT_HERE}{problem}")
 
 
 def takes_gpu(backend: str, threads: int | None) -> bool:

@@ -363,28 +363,37 @@ class CellData:
     def histogram(self, measure: Measure) -> Histogram:
         """Return the histogram of all realizations; `histogram_scale` is its unit."""
         if measure.key not in self._histograms:
-            self._histograms[measure.key] = self._make_histogram(measure)
+            self._histograms[measure.key] = self._joined(
+                measure, self._of_samples.histogram, lambda rest: rest.histograms
+            )
         return self._histograms[measure.key]
-
-    def _make_histogram(self, measure: Measure) -> Histogram:
-        parts = [self._of_samples.histogram(measure)] if self.ticks is not None else []
-        parts += [self.rest.histograms[measure.key]] if self.rest is not None else []
-        return reduce(add, parts)
 
     def third_moments(self, measure: Measure) -> ThirdMoments:
         """Return the third moments of all realizations."""
-        parts = [self._of_samples.third_moments(measure)] if self.ticks is not None else []
-        parts += [self.rest.third_moments[measure.key]] if self.rest is not None else []
-        return reduce(add, parts)
+        return self._joined(
+            measure, self._of_samples.third_moments, lambda rest: rest.third_moments
+        )
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """Return in how many realizations the numerator was smaller, equal, larger."""
-        return self.once(("win counts", *measure.forms), lambda: self._make_win_counts(measure))
 
-    def _make_win_counts(self, measure: Measure) -> WinCounts:
-        parts = [self._of_samples.win_counts(measure)] if self.ticks is not None else []
-        parts += [self.rest.win_counts[measure.key]] if self.rest is not None else []
-        return reduce(add_wins, parts)
+        def make() -> WinCounts:
+            made = self._of_samples.win_counts
+            return self._joined(measure, made, lambda rest: rest.win_counts, add_wins)
+
+        return self.once(("win counts", *measure.forms), make)
+
+    def _joined(
+        self,
+        measure: Measure,
+        of_samples: Callable[[Measure], T],
+        of_rest: Callable[[Summary], Mapping[str, T]],
+        join: Callable[[Any, Any], Any] = add,
+    ) -> T:
+        """Return a statistic of all realizations: that of the samples with that of the rest."""
+        parts = [of_samples(measure)] if self.ticks is not None else []
+        parts += [of_rest(self.rest)[measure.key]] if self.rest is not None else []
+        return reduce(join, parts)
 
     def _value_of(self, form: LinearForm) -> Integers:
         """Return the value of a form in every raw realization."""

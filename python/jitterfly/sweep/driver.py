@@ -350,9 +350,7 @@ class BatchDispatcher:
         self.lost[key] = self.lost.get(key, 0) + 1
         run.requeue(batch)
         if self.lost[key] >= _ATTEMPTS:
-            why = str(error)
-            if type(error).__name__ == "KilledWorker":  # Dask's, which goes on with what to read
-                why = why.partition(". ")[0]
+            why = executors.why_lost(error)
             self._fail(run, f"{why}, {_ATTEMPTS} times in a row")
 
     def _fail(self, run: CellRun, why: str, error: Exception | None = None) -> None:

@@ -679,7 +679,17 @@ def worker_died(error: Exception) -> bool:
     the setting `distributed.scheduler.allowed-failures`) it gives up, and also what only waited for
     these workers.
     """
-    return isinstance(error, WorkerDied) or type(error).__name__ == "KilledWorker"
+    return isinstance(error, WorkerDied) or _is_of_dask(error)
+
+
+def why_lost(error: Exception) -> str:
+    """Say why a call was lost: of a text of Dask, which names pages to read, the first sentence."""
+    text = str(error)
+    return text.partition(". ")[0] if _is_of_dask(error) else text
+
+
+def _is_of_dask(error: Exception) -> bool:
+    return type(error).__name__ == "KilledWorker"
 
 
 def sockets() -> list[list[int]]:

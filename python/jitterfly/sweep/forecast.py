@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends import backend_named, check_backend
+from ..backends import backend_named, check_backend, check_threads
 from ..fields import check_choice
 from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
@@ -198,8 +198,7 @@ def forecast(
         check_choice(device_model, "device_model", list(DEVICE_MODELS))
         if backend != "cuda":
             raise ValueError(f"device_model is for backend 'cuda', got {backend!r}")
-        if threads is not None:
-            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+        check_threads(backend, threads)
     cells = study.cells() if cells is None else cells
     now = peak_memory()  # before the tries take more
     with (
