@@ -55,8 +55,7 @@ from .question import (
 )
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
-from .stats.critical_values import normal
-from .stats.intervals import changed, check_confidence
+from .stats.intervals import changed, check_confidence, normal
 from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, may_lack, unmet_sources
 

@@ -18,8 +18,7 @@ from support.scale import some
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.cli.examples import EXAMPLES
-from jitterfly.cli.parser import SHELLS, _parser, leaves, script
+from jitterfly.cli.parser import EXAMPLES, SHELLS, _parser, leaves, script
 
 COMMANDS = [words for words, _ in leaves(_parser())]
 # A second to minutes on two cores.

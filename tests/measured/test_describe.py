@@ -24,7 +24,7 @@ from jitterfly.measured.description import (
     weighted_mean_interval,
 )
 from jitterfly.stats import realizations_needed
-from jitterfly.stats.critical_values import quantile_rank
+from jitterfly.stats.intervals import quantile_rank
 
 US, MS, S = 10**6, 10**9, 10**12
 

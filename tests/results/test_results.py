@@ -15,8 +15,7 @@ from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.observables import Completion, Overhead
 from jitterfly.results import Results
-from jitterfly.results.status import status
-from jitterfly.results.tables import notes, tables
+from jitterfly.results.tables import notes, status, tables
 from jitterfly.store import Store
 from jitterfly.store.numbers import rows
 from jitterfly.studies import parse_study

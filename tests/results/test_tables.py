@@ -14,7 +14,7 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
-from jitterfly.results.status import status
+from jitterfly.results.tables import status
 from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned_table, fitting
 from jitterfly.store import Store
 from jitterfly.studies import parse_study

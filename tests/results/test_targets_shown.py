@@ -13,7 +13,7 @@ import jitterfly as jf
 from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.results import Results, tables
-from jitterfly.results.status import status
+from jitterfly.results.tables import status
 from jitterfly.store import Store, export
 from jitterfly.sweep import run
 

@@ -355,7 +355,7 @@ def test_shares_have_exact_intervals(two):
     row = next(row for row in found.operation_rows() if row.what == "calc 499000")
     wins = int(found.on_path[2])
     assert 0 < wins < 200
-    low, high = jf.stats.critical_values.clopper_pearson(wins, 200, 0.95)
+    low, high = jf.stats.intervals.clopper_pearson(wins, 200, 0.95)
     assert (row.share.value, row.share.low, row.share.high) == (wins / 200, low, high)
 
 

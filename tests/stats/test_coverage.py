@@ -28,7 +28,7 @@ from jitterfly.observables import (
     Ticks,
     decide,
 )
-from jitterfly.stats.critical_values import binomial_ranks
+from jitterfly.stats.intervals import binomial_ranks
 
 pytestmark = pytest.mark.slow
 STUDIES = at_most(1000, 50)

@@ -5,8 +5,7 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
-from jitterfly.stats.critical_values import quantile_rank, student_t
-from jitterfly.stats.intervals import effective_events, rare_event_margin
+from jitterfly.stats.intervals import effective_events, quantile_rank, rare_event_margin, student_t
 from jitterfly.stats.measured_times import reported_mean, reported_quantile
 
 RNG = np.random.default_rng(17)

@@ -13,7 +13,7 @@ import scipy.stats
 from support.scale import scaled
 
 from jitterfly import stats
-from jitterfly.stats.critical_values import binomial_ranks, clopper_pearson, student_t
+from jitterfly.stats.intervals import binomial_ranks, clopper_pearson, student_t
 
 FALSE_ALARM = 1e-6
 

@@ -31,7 +31,7 @@ from jitterfly.observables import (
     decide,
 )
 from jitterfly.results import Results, tables
-from jitterfly.results.status import status
+from jitterfly.results.tables import status
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run

@@ -15,7 +15,7 @@ from support.small_store import STUDY, content, put, study, to_csv
 
 from jitterfly import cli, progress
 from jitterfly.files import write_whole
-from jitterfly.results.status import status
+from jitterfly.results.tables import status
 from jitterfly.store import Store, cell_progress, export, merge, numbers
 from jitterfly.store.cell_progress import ProgressWriter, run_progress
 from jitterfly.store.export import keep_numbers, read_numbers

@@ -23,7 +23,7 @@ from jitterfly.studies import (
     parse_study,
     shown_labels,
 )
-from jitterfly.studies.case_fields import Frozen, freeze, leaves, put, thaw, without
+from jitterfly.studies.axes import Frozen, freeze, leaves, put, thaw, without
 from jitterfly.studies.grid import hash_case
 
 

@@ -399,7 +399,7 @@ def test_targets_in_a_locale_without_unicode(tmp_path, sign):
 
 
 def test_a_width_is_said_once(tmp_path):
-    from jitterfly.results.status import status
+    from jitterfly.results.tables import status
 
     study = sweep_cases.study(sweep_cases.PRECISE)
     run(study, tmp_path / "out", realizations=200, stream=io.StringIO())

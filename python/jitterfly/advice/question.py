@@ -61,8 +61,7 @@ from ..question import (
 from ..question import Question as AnyQuestion
 from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
-from ..stats.critical_values import binomial_ranks, student_t
-from ..stats.intervals import rare_event_margin
+from ..stats.intervals import binomial_ranks, rare_event_margin, student_t
 from ..stats.paired import fieller_ratio
 from ..studies.toml import tomllib
 from ..units import parse_seconds, show_seconds

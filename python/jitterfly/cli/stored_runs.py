@@ -69,7 +69,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _status(chosen: argparse.Namespace) -> None:
-    from ..results.status import status
+    from ..results.tables import status
     from ..results.text_table import MOST_OF_ALL
     from ..store.cell_progress import run_progress
     from .output import terminal_width

@@ -21,7 +21,7 @@ from scipy.special import betaincinv, ndtri
 
 from ..fields import counted, parameter
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
-from ..stats.critical_values import quantile_rank
+from ..stats.intervals import quantile_rank
 from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples

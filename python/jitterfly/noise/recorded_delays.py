@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..stats import ENOUGH_EVENTS
-from ..stats.critical_values import student_t
+from ..stats.intervals import student_t
 from ..units import TICKS_PER_SECOND
 
 Floats = npt.NDArray[np.float64]

@@ -21,8 +21,7 @@ from ..stats import (
     paired,
     win_probability,
 )
-from ..stats.critical_values import binomial_ranks, quantile_rank
-from ..stats.intervals import RareEvents, changed, check_confidence
+from ..stats.intervals import RareEvents, binomial_ranks, changed, check_confidence, quantile_rank
 from ..units import TICKS_PER_SECOND
 from .measure import Column, LinearForm, Measure, MeasureFamily
 from .summary import RATIO_ONE, CellData

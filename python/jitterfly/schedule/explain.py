@@ -56,8 +56,7 @@ from ..question import EFFORT, Count, Parameter, call_of, question
 from ..simulate import check_times
 from ..slowdown import part_in_words
 from ..stats import Estimate
-from ..stats.critical_values import clopper_pearson
-from ..stats.intervals import of_largest
+from ..stats.intervals import clopper_pearson, of_largest
 from ..syntax import share_of_text
 from ..units import from_ticks, show_size
 from ..unseen_noise import RecordedNoise

@@ -13,7 +13,6 @@ merge exactly.
 says when to look at the data.
 """
 
-from .critical_values import realizations_needed
 from .cross_moments import CrossMoments, Moments, ThirdMoments, mean_of
 from .histogram import Histogram
 from .intervals import (
@@ -23,6 +22,7 @@ from .intervals import (
     mean,
     quantile,
     quantiles,
+    realizations_needed,
     standard_error,
     thirty_run_means,
     with_input_uncertainty,

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from ..backends import core
 from ..fields import refuse_masked
-from .critical_values import student_t
-from .intervals import Estimate, RareEvents, check_confidence
+from .intervals import Estimate, RareEvents, check_confidence, student_t
 
 Integers = npt.NDArray[np.int64]
 _DIGIT = 32  # bits of the digits whose products `core` sums up

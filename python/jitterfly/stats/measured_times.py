@@ -17,15 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..optional_packages import special
-from .critical_values import binomial_ranks, quantile_rank, student_t
 from .intervals import (
     Estimate,
     Floats,
     RareEvents,
+    binomial_ranks,
     effective_events,
     mean,
     quantile,
+    quantile_rank,
     rare_event_margin,
+    student_t,
 )
 
 _KNOWN_BY = 10  # rare events in samples that tell a variance

@@ -15,15 +15,19 @@ import numpy.typing as npt
 
 from ..fields import check_integer, check_numbers
 from ..optional_packages import special
-from .critical_values import binomial_ranks, clopper_pearson, normal, quantile_rank, student_t
 from .cross_moments import CrossMoments, Moments, spread
 from .intervals import (
     Estimate,
     RareEvents,
+    binomial_ranks,
     check_confidence,
     check_samples,
+    clopper_pearson,
     mean,
+    normal,
+    quantile_rank,
     standard_error,
+    student_t,
 )
 
 

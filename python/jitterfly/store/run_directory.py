@@ -48,7 +48,7 @@ from ..studies import (
     field_unit,
     parse_study,
 )
-from ..studies.case_fields import get_path, leaves
+from ..studies.axes import get_path, leaves
 from ..version import __version__
 from ..workload import Workload
 from .records import RAW, read_head

@@ -24,8 +24,7 @@ from ..progress import counted_progress
 from ..schedule import ScheduleCase
 from ..syntax import read_count, read_noises, read_size
 from ..workload import Workload
-from .axes import Axis, AxisValue, Variant, rule_reads
-from .case_fields import Frozen, get_path, thaw
+from .axes import Axis, AxisValue, Frozen, Variant, get_path, rule_reads, thaw
 
 _FEW = 100  # fewer tell little, and nothing about rare noise
 

@@ -34,8 +34,18 @@ from ..stats import Estimate
 from ..syntax import read_count, read_network, read_noises, read_values
 from ..units import OptionalSeconds, Seconds, parse_seconds, show_seconds, show_size
 from . import validation
-from .axes import Axis, AxisValue, Variant, label_of, listed, read_settings
-from .case_fields import Frozen, freeze, get_path, without
+from .axes import (
+    Axis,
+    AxisValue,
+    Frozen,
+    Variant,
+    freeze,
+    get_path,
+    label_of,
+    listed,
+    read_settings,
+    without,
+)
 from .grid import Cell, RealizationBudget, build_cells, cell_name
 from .validation import check_observables_and_targets, covered, read_observables
 

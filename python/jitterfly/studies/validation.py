@@ -26,8 +26,7 @@ from ..observables import (
     read_observable,
 )
 from ..schedule.schedule import is_pattern
-from .axes import Axis, rule_reads
-from .case_fields import Frozen, leaves
+from .axes import Axis, Frozen, leaves, rule_reads
 from .grid import Cell, RealizationBudget
 
 Groups = dict[str, list[list[str]]]

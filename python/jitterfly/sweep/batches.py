@@ -1,6 +1,6 @@
 """Batches of a cell's realizations: how these are cut up, and what a worker does.
 
-Which are missing is known to store/cell_records.py. Nothing here changes a sample; a cut decides
+Which are missing is known to store/store.py. Nothing here changes a sample; a cut decides
 only what travels and is stored together.
 """
 

@@ -12,7 +12,7 @@ A shard is a part of the cells, which one job of several runs by itself: one of 
 time left.
 
 A run that is killed loses the batches in flight. The next one asks the store what is missing
-(`CellRun.look` in `batches`, `missing` in `store.cell_records`) and goes on; a half-written record
+(`CellRun.look` in `batches`, `missing` in `store.store`) and goes on; a half-written record
 does not count (`store.records`). Where a cell has enough realizations, `observables.targets.decide`
 says so.
 """
@@ -56,8 +56,7 @@ from ..progress import ProgressLine, counted_progress, show_duration, show_rate
 from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
-from ..studies.axes import listed
-from ..studies.case_fields import get_path
+from ..studies.axes import get_path, listed
 from ..syntax import read_count
 from . import executors
 from .batches import Batch, BatchResult, BatchSizer, CellRun, ClassNotLoaded, run_batch

@@ -19,9 +19,8 @@ from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
 from ..progress import timed_phase
 from ..store import Store
-from ..store.cell_records import MOST_EARLY
 from ..store.records import MOST_OWN_FILES
-from ..store.store import MOST_DATA_BYTES
+from ..store.store import MOST_DATA_BYTES, MOST_EARLY
 from ..studies import Cell, Study
 from .batches import Batch, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate

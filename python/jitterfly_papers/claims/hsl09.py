@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from jitterfly.fields import grouped
 from jitterfly.stats import Estimate
-from jitterfly.stats.critical_values import student_t
+from jitterfly.stats.intervals import student_t
 
 from ..hsl09_settings import HALF, FigurePoint
 from .claim import AXIS, NUMBER, OURS, WORDS, Claim, Finding, above, between, every, exceeds

@@ -1,6 +1,6 @@
 """Commands about the papers: reproduce, theory, fit, budget, network study; their examples."""
 
-from jitterfly.cli.examples import EXAMPLES
+from jitterfly.cli.parser import EXAMPLES
 
 EXAMPLES.update(
     {

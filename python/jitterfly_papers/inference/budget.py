@@ -30,8 +30,12 @@ from jitterfly.distributions import Constant
 from jitterfly.fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
 from jitterfly.stats import ENOUGH_EVENTS, mean, realizations_needed
-from jitterfly.stats.critical_values import clopper_pearson, student_t
-from jitterfly.stats.intervals import check_confidence, rare_event_margin
+from jitterfly.stats.intervals import (
+    check_confidence,
+    clopper_pearson,
+    rare_event_margin,
+    student_t,
+)
 from jitterfly.units import Time, parse_seconds, show_seconds, to_ticks
 
 from .fit import Bounds

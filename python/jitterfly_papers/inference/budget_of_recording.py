@@ -26,7 +26,7 @@ from jitterfly.fields import counted
 from jitterfly.measured import Detours, FormatError, Histogram, load
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
 from jitterfly.stats import ENOUGH_EVENTS, realizations_needed
-from jitterfly.stats.critical_values import clopper_pearson, normal, student_t
+from jitterfly.stats.intervals import clopper_pearson, normal, student_t
 from jitterfly.units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 
 from .budget import (
