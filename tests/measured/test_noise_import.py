@@ -375,6 +375,66 @@ def test_fwq_of_several_threads():
         load_bytes(text.replace("50005", "5000x", 1).encode())
 
 
+def fwq_of(kind, samples, cpus, *, rate="2.000000"):
+    """What fwq-th (kind "thread") or fwq-mpi ("process") writes."""
+    lines = [
+        f"Speed: {kind} {k}, cycles 300000000, seconds 0.150000, GHz {rate}"
+        for k in range(len(samples))
+    ]
+    for k, (values, cpu) in enumerate(zip(samples, cpus, strict=True)):
+        lines += [f"{kind.title()} {k} running on CPUs {cpu}", *map(str, values)]
+    return "\n".join(lines) + "\n"
+
+
+def test_fwq_of_processes():
+    samples = [[90_000] + [90_000 + 4000 * (k == at) for k in range(40)] for at in (7, 21, 30)]
+    text = fwq_of("process", samples, ["0", "7,55", "3"])
+    measured = load_bytes(text.encode())
+    assert [part.cpu for part in measured.parts] == ["0", "7,55", "3"]
+    assert [part.durations.tolist() for part in measured.parts] == [[2 * US]] * 3
+    assert [part.starts.tolist()[0] for part in measured.parts] == [7 * 45 * US, 21 * 45 * US,
+                                                                    30 * 45 * US]  # fmt: skip
+    assert measured.source["clock"] == "2 GHz"
+    assert load_bytes(text.encode(), cpu="7,55").parts == measured.parts[1:2]
+    # On a terminal: what it prints while it runs, too.
+    for number in (1, 2):
+        shown = text.replace(f"Process {number} run", f"Process {number}\nProcess {number} run")
+        assert load_bytes(f"Process 0\n{shown}".encode()).parts == measured.parts
+    # On two nodes, each with a CPU 0.
+    twice = load_bytes(fwq_of("process", samples, ["0", "1", "0"]).encode()).parts
+    assert [part.cpu for part in twice] == ["0 of process 0", "1 of process 1", "0 of process 2"]
+
+
+def test_fwq_of_threads_on_a_terminal():
+    samples = [[70_000 + 3000 * (k == at) for k in range(30)] for at in (4, 5)]
+    text = fwq_of("thread", samples, ["2", "5"], rate="3.000000")
+    before = "Number of threads: 2\nThread 1 running on CPUs 5\nThread 0 running on CPUs 2\n"
+    measured = load_bytes((before + text).encode())
+    assert measured.parts == load_bytes(text.encode()).parts
+    assert [part.durations.tolist() for part in measured.parts] == [[US], [US]]
+
+
+def test_fwq_that_is_cut_off():
+    text = fwq_of("thread", [[60_000 + 2 * (k % 3) for k in range(50)]] * 2, ["1", "2"])
+    whole = load_bytes(text.encode()).parts
+    cut = load_bytes(text[:-2].encode())  # 6000 is no quantum of ten times less work
+    assert cut.parts[0] == whole[0]
+    assert cut.parts[1].durations.max() == whole[1].durations.max()
+    assert said(cut, "cut off: the last number of the file, 6000")
+    assert said(cut, "thread 1 on CPU 2 has fewer samples than the others, 50")
+    heads = text[: text.index("Thread")]
+    with pytest.raises(FormatError, match="no samples; it is cut off"):
+        load_bytes(heads.encode())
+    with pytest.raises(FormatError, match="thread 0: must have more than 3 samples, got 0"):
+        load_bytes((heads + "Thread 0 running on CPUs 1\n").encode())
+    with pytest.raises(FormatError, match="line 105: must be a duration, got 'Speed: thread 0"):
+        load_bytes((text + text).encode())
+    with pytest.raises(FormatError, match="line 105: thread 0 begins twice"):
+        load_bytes((text + text[text.index("Thread") :]).encode())
+    with pytest.raises(FormatError, match="rate must be from 1 kHz"):
+        load_bytes(text.replace("GHz 2.000000", "GHz 0.000000").encode())
+
+
 # sysjitter, hwlatdetect
 
 

@@ -2,9 +2,10 @@
 
 **FWQ** prints the time of the same work, again and again. ASC/LLNL's fwq prints cycles of the
 time-stamp counter, a line for each quantum; Netgauge's prints its number and whole microseconds.
-LLNL's fwq with threads prints the clock rate, and a line "Thread N running on CPUs C" above the
-cycles of each. The shortest is what the work takes; the rest of each is noise. Sample 0 is dropped,
-as LLNL's own script does.
+LLNL's fwq-th and fwq-mpi print the clock rates of all threads (or processes), and a line "Thread N
+running on CPUs C" above the cycles of each; on a terminal, fwq-th says before where threads run.
+The shortest is what the work takes; the rest of each is noise. Sample 0 is dropped, as LLNL's own
+script does.
 
 **FTQ** prints the iterations of work in each quantum of time. Sottile & Minnich's ftq prints a time
 (where the quantum began, in ns) and a count; Netgauge's prints the number of the quantum and the
@@ -19,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import zip_longest
 from pathlib import PurePath
 
 import numpy as np
@@ -43,14 +43,22 @@ _MIN_SAMPLES = 3
 
 _NETGAUGE_FWQ = "Fixed Work Quantum Benchmark"
 _FWQ_FILE = re.compile(r"_(\d{1,6})_times\.dat$")
-_RUNNING = re.compile(rb"^Thread (\d{1,6}) running on CPUs? (\S{1,20})[ \t]{0,9}\n", re.M)
-_SPEED = re.compile(r"^Speed: thread (\d{1,6}), .{0,80}\bGHz (\d{1,4}\.\d{1,9})\s{0,9}$", re.M)
+_RUNNING = re.compile(  # fwq-mpi -s prints "Process N" above it, too
+    rb"^(?:Process \d{1,7}[ \t]{0,9}\n)?(?:Thread|Process) (\d{1,7}) running on CPUs? "
+    rb"(\S{1,255})[ \t]{0,9}(?:\n|\Z)",
+    re.M,
+)
+_SPEEDS = re.compile(rb"^(?:Speed: (?:thread|process) \d.{0,120}(?:\n|\Z))+", re.M)
+_MOST_OF_HEAD = 2**22  # bytes, in which all clock rates stand
+_SPEED = re.compile(
+    rb"^Speed: [a-z]{6,7} (\d{1,7}), .{0,100}\bGHz (\d{1,4}\.\d{1,9})\s{0,9}$", re.M
+)
 
 
 def _is_fwq(head: str) -> bool:
     if _NETGAUGE_FWQ in head or re.search(r"^#.{0,80}\bfwq\b", head[:4096], re.I | re.M):
         return True
-    if _RUNNING.search(head.encode()):
+    if _SPEEDS.search(head.encode()) or _RUNNING.search(head.encode()):
         return True
     values = single_column(head)
     # Most of them close to the smallest, and a tail above: durations. Counts have it below.
@@ -63,11 +71,18 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
     what = "a number and a duration in us" if netgauge else "a duration"
     parts: list[Detours] = []
     work: list[str] = []
+    sizes: dict[str, int] = {}
     check_not_times(text, single_column(text.head))
-    for thread, cpu, ranges in _fwq_threads(text):
-        scale, resolution = _fwq_scale(text, options, netgauge, thread)
+    speeds, threads = _fwq_threads(text)
+    extra: list[str] = []
+    for thread, cpu, ranges in threads:
+        scale, resolution = _fwq_scale(text, options, netgauge, speeds.get(thread))
         values = integer_columns(text, ranges, [1] * width, what)[-1]
-        with text.errors_at(None):
+        if _is_cut_off(text, ranges, values):
+            extra.append(f"left out, as it is cut off: the last number of the file, {values[-1]}")
+            values = values[:-1]
+        sizes[f"{thread} on CPU {cpu}"] = len(values)
+        with text.errors_at(None, f"thread {thread}: " if thread else ""):
             detours, shortest = _beyond_shortest(values, scale, resolution, cpu)
         parts.append(detours)
         work.append(shortest)
@@ -77,20 +92,57 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
         "sample 0 was dropped",
         f"{QUANTUM_NOTE} (they are put at its beginning)",
         "differences of a few cycles count, too: most short detours do not come from the system",
+        *extra,
     ]
+    if short := [name for name, size in sizes.items() if size < max(sizes.values())]:
+        notes.append(
+            f"part of the file is missing: thread {first_few(short, 4)} has fewer samples than "
+            f"the others, {max(sizes.values()):,}"
+        )
     source = {"tool": "Netgauge FWQ" if netgauge else "FWQ", "quantum": work[0]}
+    if speeds and not options.given():
+        rates = sorted(set(speeds.values()), key=float)
+        source["clock"] = f"{first_few([f'{float(rate):g}' for rate in rates], 4)} GHz"
     return Measured(tuple(parts), "fwq", source, tuple(notes))
 
 
-def _fwq_threads(text: TextFile) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
-    """Yield for each thread its number, its CPU ("" if not known), and where its samples are."""
-    heads = list(_RUNNING.finditer(text.data))
+_Ranges = list[tuple[int, int]]
+
+
+def _fwq_threads(text: TextFile) -> tuple[dict[str, str], list[tuple[str, str, _Ranges]]]:
+    """Return the clock rates (GHz) of threads, and each one's number, CPU and place of its samples.
+
+    A CPU of "" is not known. Threads may be processes on several nodes: where they name a CPU
+    twice, their numbers tell them apart.
+    """
+    said = _SPEEDS.search(text.data, 0, _MOST_OF_HEAD)
+    begin = said.end() if said else 0
+    speeds = {
+        found[1].decode(): found[2].decode() for found in _SPEED.finditer(said[0] if said else b"")
+    }
+    heads = list(_RUNNING.finditer(text.data, begin))
     if not heads:
+        if said:
+            raise text.error(None, "has clock rates of threads, but no samples; it is cut off")
         named = _FWQ_FILE.search(PurePath(text.name).name)
-        yield "", named[1] if named else "", data_ranges(text)
-    for head, after in zip_longest(heads, heads[1:]):
-        end = after.start() if after else len(text.data)
-        yield head[1].decode(), head[2].decode(), [(head.end(), end)]
+        return speeds, [("", named[1] if named else "", data_ranges(text))]
+    numbers = [head[1].decode() for head in heads]
+    if len(set(numbers)) < len(numbers):
+        again = next(at for at, number in enumerate(numbers) if number in numbers[:at])
+        where = line_at(text, heads[again].start())
+        raise text.error(where, f"thread {numbers[again]} begins twice; import one run at a time")
+    cpus = [head[2].decode("utf-8", "replace") for head in heads]
+    if len(set(cpus)) < len(cpus):
+        cpus = [f"{cpu} of process {number}" for cpu, number in zip(cpus, numbers, strict=True)]
+    ends = [head.start() for head in heads[1:]] + [len(text.data)]
+    places: list[_Ranges] = [[(head.end(), end)] for head, end in zip(heads, ends, strict=True)]
+    return speeds, list(zip(numbers, cpus, places, strict=True))
+
+
+def _is_cut_off(text: TextFile, ranges: _Ranges, values: Ticks) -> bool:
+    """Return whether the last number of the file lacks its end, and would be the shortest."""
+    last = ranges and ranges[-1][1] == len(text.data) and not text.data.endswith(b"\n")
+    return bool(last) and len(values) > _MIN_SAMPLES and bool(values[-1] < values[1:-1].min())
 
 
 def _beyond_shortest(
@@ -121,15 +173,17 @@ def _beyond_shortest(
 
 
 def _fwq_scale(
-    text: TextFile, options: Options, netgauge: bool, thread: str
+    text: TextFile, options: Options, netgauge: bool, speed: str | None
 ) -> tuple[Fraction, int | None]:
-    """Ticks in a number of the file; and the quantum of the clock where that is coarse."""
+    """Ticks in a number of the file; and the quantum of the clock where that is coarse.
+
+    `speed` is the clock rate in GHz that the file states of the thread.
+    """
     if netgauge:
         if options.given():
             raise text.error(None, f"states its unit; leave out {options.given()[0]}")
         return Fraction(TICKS_PER_SECOND, 10**6), TICKS_PER_SECOND // 10**6
-    speeds = {found[1]: found[2] for found in _SPEED.finditer(text.head)}
-    said = [(1, f"clock {speeds[thread]} GHz")] if thread in speeds else comments(text)
+    said = comments(text) if speed is None else [(1, f"clock {speed} GHz")]
     scale = clock_of(text, options, said)
     if scale is None:
         raise text.error(
