@@ -427,7 +427,7 @@ def test_fwq_that_is_cut_off():
         load_bytes(heads.encode())
     with pytest.raises(FormatError, match="thread 0: must have more than 3 samples, got 0"):
         load_bytes((heads + "Thread 0 running on CPUs 1\n").encode())
-    with pytest.raises(FormatError, match="line 105: must be a duration, got 'Speed: thread 0"):
+    with pytest.raises(FormatError, match="line 107: thread 0 begins twice"):
         load_bytes((text + text).encode())
     with pytest.raises(FormatError, match="line 105: thread 0 begins twice"):
         load_bytes((text + text[text.index("Thread") :]).encode())

@@ -20,6 +20,7 @@ from jitterfly.measured import (
     Detours,
     Histogram,
     Latencies,
+    LatencySummary,
     LogGPTable,
     Measured,
     PerRankSamples,
@@ -63,6 +64,7 @@ PARTS = {
     "latencies": [Latencies(np.random.default_rng(2).exponential(1e-6, 500), 1)],
     "no latencies": [Latencies(np.array([]), 1)],
     "shares": [CpuNoise(10**12, 10**9, 10**6, 1, cpu=str(cpu)) for cpu in range(3)],
+    "longest latencies": [LatencySummary(9, 10**6, 10**6, 10**8, cpu=str(cpu)) for cpu in "34"],
     "loggp": [loggp()],
     "loggp of one size": [loggp(1)],
 }

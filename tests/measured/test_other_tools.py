@@ -14,7 +14,6 @@ from jitterfly.measured.formats.other_tools import known_for
 
 RECORD = "noise record"
 BEGINNINGS = {
-    "oslat": ("oslat V 2.70\nTotal runtime: \t\t30 seconds\n    001 (us):\t 12 13\n", RECORD),
     "sysjitter": ("core_i: 4 5\nthreshold(ns): 300 300\ncpu_mhz: 2400 2400\n", "sysjitter --raw"),
     "rtla timerlat top": (
         "                                     Timer Latency\n"
@@ -58,9 +57,9 @@ BEGINNINGS = {
     ),
     "perf": ("\n Performance counter stats for 'sleep 2':\n\n  0.7 msec task-clock\n", RECORD),
     "perf ": ("PERFILE2\0\0\0\1", RECORD),
-    "cyclictest": ("T: 0 ( 4711) P:90 I:1000 C:   5000 Min:      3 Act:    4\n", "-h 1000"),
+    "cyclictest": ("# /dev/cpu_dma_latency set to 0us\npolicy: fifo\n", "-h 1000"),
     "cyclictest ": ("       0:       0:       7\n       1:       0:       8\n" * 3, "-h 1000"),
-    "rt-tests in JSON": ('{\n  "cmdline:": "oslat -D 5",\n  "thread": {}\n}\n', "without JSON"),
+    "rt-tests in JSON": ('{\n  "cmdline:": "pmqtest -D 5",\n  "thread": {}\n}\n', "oslat"),
     "runqlat": (
         "Tracing run queue latency... Hit Ctrl-C to end.\n\n"
         "     usecs               : count     distribution\n"
@@ -100,13 +99,13 @@ def test_each_command_names_the_tool(name, tmp_path, capsys):
 
 def test_no_command_is_told_that_reads_it_after_all(tmp_path, capsys):
     """A study that names such a file: `noise import` does not take it either."""
-    path = tmp_path / "oslat.txt"
-    path.write_text(BEGINNINGS["oslat"][0])
-    with pytest.raises(OtherTool, match="a report of oslat") as caught:
+    path = tmp_path / "runqlat.txt"
+    path.write_text(BEGINNINGS["runqlat"][0])
+    with pytest.raises(OtherTool, match="a BPF tool") as caught:
         TraceNoise(path)
     assert "jitterfly noise import" not in str(caught.value)
     message = error_of(capsys, "fit", path)  # which takes tables of a user's own, too
-    assert "a report of oslat" in message
+    assert "a BPF tool" in message
     assert "header" not in message
 
 

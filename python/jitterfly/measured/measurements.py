@@ -1,8 +1,8 @@
 """Classes of measured data: detours, histograms, tables of collectives, latencies, LogGP tables.
 
 Times are int64 ticks of 1 ps where they become noise, and float64 seconds where they are compared
-with results. Some tools print no events but noise summed over a CPU's run (`CpuNoise`), or LogGP
-parameters (`LogGPTable`).
+with results. Some tools print no events but noise summed over a CPU's run (`CpuNoise`), extremes of
+latencies (`LatencySummary`), or LogGP parameters (`LogGPTable`).
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ class Measured:
     ----------
     parts : tuple
         One or more `Detours`, `Histogram`, `CollectiveTable`, `PerRankSamples`, `Latencies`,
-        `CpuNoise` or `LogGPTable`, all of one class.
+        `LatencySummary`, `CpuNoise` or `LogGPTable`, all of one class.
     format : str
         Name of the format it was read from.
     source : dict of str to str
@@ -453,6 +453,64 @@ class CpuNoise(EqualByFields):
 
 
 @dataclass(frozen=True, eq=False)
+class LatencySummary(EqualByFields):
+    """Wake-up latencies of which a tool printed their number, mean and extremes alone.
+
+    Parameters
+    ----------
+    count : int
+        Latencies.
+    shortest, mean, longest : int
+        Ticks, each rounded down to a multiple of `resolution`.
+    resolution : int
+        Ticks.
+    cpu : str
+        Which one, as the file names it, such as "3 irq" for the interrupts of CPU 3.
+
+    Examples
+    --------
+    >>> LatencySummary(count=9, shortest=10**6, mean=10**6, longest=3 * 10**6).lines()
+    ['9 latencies; min 1 µs, mean 1 µs, max 3 µs']
+    """
+
+    words = "summaries of latencies, without a distribution"
+
+    count: int
+    shortest: int
+    mean: int
+    longest: int
+    resolution: int = 10**6
+    cpu: str = ""
+
+    def __post_init__(self) -> None:
+        set_integer(self, "count", 1)
+        set_integer(self, "resolution", 1)
+        for name in ("shortest", "mean", "longest"):
+            set_integer(self, name, 0)
+        if not self.shortest <= self.mean <= self.longest:
+            raise ValueError(
+                f"mean must be from shortest to longest, {_show(self.shortest)} to "
+                f"{_show(self.longest)}, got {_show(self.mean)}"
+            )
+
+    def lines(self) -> list[str]:
+        """Return the text for people."""
+        name = f"CPU {self.cpu}: " if self.cpu else ""
+        return [
+            f"{name}{self.count:,} {'latency' if self.count == 1 else 'latencies'}; min "
+            f"{_show(self.shortest)}, mean {_show(self.mean)}, max {_show(self.longest)}"
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the values for programs: times in seconds."""
+        times = {
+            name: getattr(self, name) / TICKS_PER_SECOND
+            for name in ("shortest", "mean", "longest", "resolution")
+        }
+        return {"cpu": self.cpu, "count": self.count, **times}
+
+
+@dataclass(frozen=True, eq=False)
 class LogGPTable(EqualByFields):
     """LogGP parameters by message size, shape (rows,); seconds, G in seconds per byte.
 
@@ -507,4 +565,13 @@ def _show(ticks: int) -> str:
     return show_seconds(ticks / TICKS_PER_SECOND)
 
 
-Part = Detours | Histogram | CollectiveTable | PerRankSamples | Latencies | CpuNoise | LogGPTable
+Part = (
+    Detours
+    | Histogram
+    | CollectiveTable
+    | PerRankSamples
+    | Latencies
+    | LatencySummary
+    | CpuNoise
+    | LogGPTable
+)

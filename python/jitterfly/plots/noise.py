@@ -22,6 +22,7 @@ from ..measured.measurements import (
     Detours,
     Histogram,
     Latencies,
+    LatencySummary,
     LogGPTable,
     Measured,
     PerRankSamples,
@@ -72,6 +73,8 @@ def figure_of_measured(measured: Measured, facts: dict[str, Any]) -> Any:
         figure = loggp(first)
     elif isinstance(first, CpuNoise):
         figure = shares(parts)
+    elif isinstance(first, LatencySummary):
+        figure = longest_latencies(parts)
     else:
         raise ValueError(f"there is no picture of {type(first).__name__}")
     style.finish(figure, _title(measured), _subtitle(measured))
@@ -513,6 +516,26 @@ def loggp(table: LogGPTable) -> Any:
         axis.set_xscale("log", base=2)
         axis.set_xlabel("bytes")
         style.unit_axis(axis, "s")
+    return figure
+
+
+def longest_latencies(parts: Sequence[LatencySummary]) -> Any:
+    """Draw the longest latency of each CPU as a bar, with a mark at the mean."""
+    figure, axes = style.new_figure([2.2], 1)
+    axis = axes[0, 0]
+    places = np.arange(len(parts))
+    longest, means = (
+        np.array([getattr(part, name) for part in parts]) / TICKS_PER_SECOND
+        for name in ("longest", "mean")
+    )
+    axis.bar(places, longest, color=style.BLUE, alpha=0.6, label="longest")
+    axis.plot(places, means, "_", color=style.INK, markersize=12, label="mean")
+    if len(parts) <= 32:
+        axis.set_xticks(places, [part.cpu or str(i + 1) for i, part in enumerate(parts)])
+    axis.set_xlabel("CPU")
+    axis.set_ylabel("latency")
+    style.unit_axis(axis, "s")
+    axis.legend()
     return figure
 
 

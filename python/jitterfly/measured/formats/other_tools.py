@@ -76,7 +76,6 @@ _TOOLS = (
         r"^[ \t]{0,40}Network(?:Load)? Tests v\d",
         "it has no times of single iterations; OSU's collectives are read",
     ),
-    _Tool("a report of oslat", r"^oslat V ?\d", _DETOURS),
     _Tool(
         "the summary of sysjitter",
         r"^core_i:[ \t]+\d",
@@ -99,16 +98,16 @@ _TOOLS = (
         "rt-tests' hwlatdetect prints the same gaps with the time for which it looked, and is read",
     ),
     _Tool(
-        "the output of cyclictest without a histogram",
-        r"^T:[ \t]?\d+ \([ \t]{0,9}\d+\) P:|^# /dev/cpu_dma_latency set to|"
+        "the output of cyclictest without a sum of each thread",
+        r"^# /dev/cpu_dma_latency set to|"
         r"\A(?:[ \t]{0,9}\d{1,5}:[ \t]{0,9}\d{1,12}:[ \t]{0,9}-?\d{1,12}\n){3}",
-        "`cyclictest -q -h 1000` prints one, which is read; a late timer is not a detour, and "
-        "`jitterfly noise record` measures those",
+        "`cyclictest -q -h 1000` prints a histogram, which is read; a late timer is not a detour, "
+        "and `jitterfly noise record` measures those",
     ),
     _Tool(
         "a report of rt-tests in JSON",
-        r'"cmdline:?": ?"[^"\n]{0,200}\b(?:cyclictest|oslat|hwlatdetect|signaltest|pmqtest|ssdd)\b',
-        "the output of `cyclictest -h` and hwlatdetect without JSON is read",
+        r'"cmdline:?": ?"[^"\n]{0,200}\b(?:hwlatdetect|signaltest|pmqtest|ssdd)\b',
+        "the reports of cyclictest and oslat in JSON are read, and that of hwlatdetect as text",
     ),
     _Tool(
         "data or a report of perf",
