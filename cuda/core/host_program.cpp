@@ -86,19 +86,21 @@ std::vector<std::int32_t> Program::costs_of(const Step& s) const {
   return s.map == kListed ? lists_.at({s.a, s.b}).costs : std::vector{s.cost};
 }
 
-// Only message passes know ranks whose compute phases differ.
+// Only message passes know ranks whose compute phases differ, and the clocks of ranks.
 bool Program::has_message_passes() const {
   return more_ranks > 0 || !rank_delays.empty() || !speeds.empty() ||
          std::any_of(steps.begin(), steps.end(), [](const Step& s) {
-           return s.kind == kMessage || (s.kind == kCompute && s.map != 0);
+           return s.kind == kMessage || (s.kind == kCompute && s.map != 0) || is_clocked(s);
          });
 }
 
 std::int32_t Program::departures() const {
-  std::int32_t most = 1;
-  for (const Step& s : steps)
+  std::int32_t most = 1, clocks = 0;
+  for (const Step& s : steps) {
     if (is_half(s)) most = std::max(most, s.c + 1);
-  return most;
+    if (is_clocked(s)) clocks = 1;
+  }
+  return most + clocks;
 }
 
 // While a rank's CPU is free ever later, a link matters only if it is occupied for longer than the
@@ -259,7 +261,7 @@ void Program::finish() {
   std::int32_t levels = log2_ranks;  // of forwards
   if (more_ranks > 0) ++levels;
   bool copied = false, asked = false;
-  bool inside = false, forwarded = false, moved_back = false;
+  bool inside = false, forwarded = false, moved_back = false, clocked = false;
   std::map<std::int32_t, Step> sent;  // halves whose other half is to come, by place
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& s = steps[i];
@@ -276,6 +278,10 @@ void Program::finish() {
     const bool pairs = s.kind == kExchange || s.kind == kForward;
     require(!pairs || (s.round >= 0 && s.round < (s.kind == kForward ? levels : log2_ranks)),
             "a step's round is out of range");
+    require(!is_clocked(s) || s.kind == kObserve, "only steps that observe have a clock");
+    clocked |= (s.flags & kStartsClock) != 0;
+    require(clocked || !is_clocked(s), "a clock must start before its time is observed");
+    require((s.flags & kClocked) != kClocked, "a clock is either started or looked at");
     if (s.kind == kCompute) check_compute(s);
     if (s.kind == kMessage) check_message(s);
     if (s.kind == kMessage && s.map == kListed) check_list(s);

@@ -86,7 +86,8 @@ class Program {
   // Messages of this program delay each other on the links of `network`, which has the same ranks.
   void add_congestion(const congestion::Program& network);
 
-  // Departures of a rank that are kept at once.
+  // Times of a rank that are kept at once: of departures 1, or the window of half steps; and when
+  // its clock started, if any does.
   std::int32_t departures() const;
   std::int64_t ranks() const { return (std::int64_t{1} << log2_ranks) + more_ranks; }
   // Whether all steps but exchanges run in message passes (passes.h).

@@ -71,7 +71,8 @@ struct MessageState {
   Tick *sent, *busy;  // see Clock; one array unless forwards cost CPU time
   Tick* next;         // the noise's own
   Tick *out, *in;     // earliest start of the next send; when the link in is free; or null
-  Tick* left;         // of the step at hand: when the message of a rank has left
+  Tick* left;         // of the step at hand: when the message of a rank has left; the last array
+                      // has when its clock started, if any does
   std::int64_t stride;
   std::int64_t apart = 0;  // from one array of departures to the next, see ProgramView::departures
 
@@ -255,6 +256,14 @@ struct MessageExecutor {
     put_busy(i, busy);
   }
 
+  // The clock of rank i starts: see kStartsClock. It is kept behind the departures.
+  JF_HD void start_clock(std::int64_t i) const { put(clocks(), i, get(s.sent, i)); }
+  // What the row of a step has of rank i: when it is ready, or its own time up to there.
+  JF_HD T observed(const Step& step, std::int64_t i) const {
+    const T ready = get(s.sent, i);
+    return step.flags & kOwnTime ? ready - get(clocks(), i) : ready;
+  }
+
   // When the forward of a rank leaves; of one that has no partner, nothing does.
   JF_HD T forward_leaves(const Step& step, std::int64_t i) const {
     if (forward_partner(step, p.ranks, i) == kNoRank) return get(s.busy, i);
@@ -277,6 +286,7 @@ struct MessageExecutor {
  private:
   JF_HD T id(std::int64_t i) const { return T{} + Tick{i * spacing}; }
   JF_HD bool forwards() const { return p.costs.forward > 0; }
+  JF_HD Tick* clocks() const { return s.left + (p.departures - 1) * s.apart; }
   JF_HD void put_busy(std::int64_t i, T busy) const {
     put(s.busy, i, busy);
     if (forwards()) put(s.sent, i, busy);

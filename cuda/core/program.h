@@ -25,17 +25,22 @@ enum StepKind : std::int32_t { kCompute, kEnter, kExchange, kForward, kObserve, 
 // kAfterForward: after a forward the clocks of ranks may be earlier than before (set by Program).
 // kAsk: a rank that waits too long for the original requests a copy from its mirror.
 // kSendsOnly, kReceivesOnly: a message step of which ranks do the first half, and later the other.
+// kStartsClock, kOwnTime: of kObserve. The clock of each rank starts there, as a benchmark's does
+// when the rank leaves a barrier; the row has the time of each rank since its own clock started.
 enum StepFlag : std::int32_t {
   kCopy = 1,
   kFinal = 2,
   kAfterForward = 4,
   kAsk = 8,
   kSendsOnly = 16,
-  kReceivesOnly = 32
+  kReceivesOnly = 32,
+  kStartsClock = 64,
+  kOwnTime = 128
 };
 
 constexpr std::int32_t kMirrored = kCopy | kAsk;
 constexpr std::int32_t kHalf = kSendsOnly | kReceivesOnly;
+constexpr std::int32_t kClocked = kStartsClock | kOwnTime;
 constexpr int kMaxMirrors = 8;
 // Messages that a rank may have sent before it receives one.
 constexpr std::int32_t kMaxWindow = 1024;
@@ -65,6 +70,7 @@ JF_HD std::uint64_t draw_of_turn(const Step& s, std::int32_t turn) {
 }
 
 JF_HD bool is_half(const Step& s) { return (s.flags & kHalf) != 0; }
+JF_HD bool is_clocked(const Step& s) { return (s.flags & kClocked) != 0; }
 
 // Steps in [begin, end) that send redundant copies.
 JF_HD std::int32_t copies_in(const Step* steps, std::int32_t begin, std::int32_t end) {
@@ -131,7 +137,7 @@ struct ProgramView {
   std::int32_t sources_needed;  // the CPU noise alone needs `sources`
   std::int32_t links;           // see Program::links_matter
   std::int32_t steps_delayed;   // network noise delays some messages of kMessage steps
-  std::int32_t departures;      // of a rank that are kept at once: 1, or the window of half steps
+  std::int32_t departures;      // see Program::departures
   const Step* steps;
   const MessageCost* message_costs;
   const MessageDelay* step_messages;

@@ -33,7 +33,7 @@ struct MessageChunks {
     // Without first near steps, ranks that are not roots are unknown to the far steps.
     const bool seen = first_near || (second_near && !observed(p, near_end, far_end));
     const std::int64_t few = first_near && second_near ? 8 : 1;  // chunks that fit a cache
-    only_roots_kept = whole && seen && roots > few;
+    only_roots_kept = whole && seen && roots > few && !clocked(p, pass);
   }
 
   // Ranks of which memory holds the state: roots, and the chunk in work behind them; or all.
@@ -55,7 +55,7 @@ struct MessageChunks {
       const bool idle = s.kind == kCompute && p.costs.work == 0 && s.map == 0 &&
                         p.rank_delay_count == 0 && p.costs.forward == 0 &&
                         (s.flags & kAfterForward) == 0;
-      if ((!idle && s.kind != kObserve) || (s.row >= 0 && capture)) break;
+      if ((!idle && s.kind != kObserve) || (s.row >= 0 && capture) || is_clocked(s)) break;
     }
     return i;
   }
@@ -78,6 +78,11 @@ struct MessageChunks {
     return i;
   }
 
+  JF_HD static bool clocked(const ProgramView& p, const Pass& pass) {
+    for (int i = pass.begin; i < pass.end; ++i)
+      if (is_clocked(p.steps[i])) return true;
+    return false;
+  }
   JF_HD static bool observed(const ProgramView& p, int from, int to) {
     for (int i = from; i < to; ++i)
       if (p.steps[i].row >= 0) return true;

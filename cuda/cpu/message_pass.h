@@ -99,7 +99,7 @@ class MessageRun {
       if (again) std::copy_n(root, job_.state.stride, entry(from));
       steps(first, last, from, to);
       for (int i = last; i < end; ++i)
-        if (p_.steps[i].row >= 0) observe(p_.steps[i].row, from + 1, to);
+        if (p_.steps[i].row >= 0) observe(p_.steps[i], from + 1, to);
       std::copy_n(entry(from), job_.state.stride, root);
     }
   }
@@ -112,7 +112,7 @@ class MessageRun {
         s.b = static_cast<std::int32_t>((s.b + chunks_.size - 1) / chunks_.size);
         step(s, 0, chunks_.roots);
       } else if (s.row >= 0) {
-        observe(s.row, 0, chunks_.roots);
+        observe(s, 0, chunks_.roots);
       }
     }
   }
@@ -208,7 +208,9 @@ class MessageRun {
     } else if (s.kind == kMessage) {
       for (std::int32_t turn = 0; turn < s.repeat && !stop_; ++turn) messages(s, turn, from, to);
     }
-    if (s.row >= 0 && observing_) observe(s.row, from, to);
+    if ((s.flags & kStartsClock) != 0)
+      for (std::int64_t i = from; i < to; ++i) ranks_.start_clock(i);
+    if (s.row >= 0 && observing_) observe(s, from, to);
   }
 
   void forward(const Step& s, std::int64_t from, std::int64_t to) {
@@ -239,22 +241,23 @@ class MessageRun {
     work_done(2 * std::max<std::int64_t>(0, all.count - first));  // below 0: behind the last one
   }
 
-  void observe(int row, std::int64_t from, std::int64_t to) {
+  void observe(const Step& s, std::int64_t from, std::int64_t to) {
     if (p_.one_rank) to = std::min<std::int64_t>(to, from == 0 ? 1 : from);
     T most = T{} + INT64_MIN, least = T{} + INT64_MAX, high{}, low{};
     for (std::int64_t i = from; i < to; ++i) {
-      const T t = ranks_.get(ranks_.s.sent, i);
+      const T t = ranks_.observed(s, i);
       most = later(most, t);
       if (job_.full_statistics) {
         least = earlier(least, t);
         high += t >> 32;
         low += t & 0xffffffff;
       }
-      if (job_.capture != nullptr) job_.capture[row * p_.ranks + i * ranks_.spacing] = *entry(i);
+      if (job_.capture != nullptr)
+        job_.capture[s.row * p_.ranks + i * ranks_.spacing] = reinterpret_cast<const Tick&>(t);
     }
     for (int k = 0; k < job_.realizations; ++k) {
       const auto of = [&](const T& v) { return reinterpret_cast<const Tick*>(&v)[k]; };
-      job_.observations[k * p_.rows + row].merge({of(most), of(least), of(high), of(low)});
+      job_.observations[k * p_.rows + s.row].merge({of(most), of(least), of(high), of(low)});
     }
     work_done(to - from);
   }

@@ -36,7 +36,7 @@ struct MessageThread {
       case MessageAction::kStoreRanks:
         return each(end, [&](std::int64_t i) { store(i); });
       case MessageAction::kObserveRow:
-        return observe(job.program.steps[position.step].row, end);
+        return observe(job.program.steps[position.step], end);
       case MessageAction::kSend:
       case MessageAction::kReceive:
       case MessageAction::kSendAndReceive:
@@ -83,6 +83,7 @@ struct MessageThread {
     each(end, [&](std::int64_t i) {
       if (position.action == MessageAction::kWork) return ranks.work(step, i);
       if (position.action == MessageAction::kCatchUp) return ranks.catch_up(i);
+      if (position.action == MessageAction::kStartClock) return ranks.start_clock(i);
       const std::int64_t partner = forward_partner(step, job.program.ranks, i);
       if (partner == kNoRank) return;
       if (position.action == MessageAction::kSendForward)
@@ -113,14 +114,14 @@ struct MessageThread {
   }
 
   // All threads of a warp call it.
-  JF_DEVICE void observe(int row, std::int64_t end) const {
+  JF_DEVICE void observe(const Step& step, std::int64_t end) const {
     const bool full = job.full_statistics != 0;
     Observation o = Observation::empty();
-    each(end, [&](std::int64_t i) { o.add(ranks.get(ranks.s.sent, i)); });
+    each(end, [&](std::int64_t i) { o.add(ranks.observed(step, i)); });
     for (auto distance = static_cast<int>(launch.width); distance < kWarp; distance *= 2)
       o.merge(shuffled(o, distance, full));
     if (threadIdx.x % kWarp < launch.width && !idle)
-      merge_atomically(job.observation(realization, row), o, full);
+      merge_atomically(job.observation(realization, step.row), o, full);
   }
 };
 

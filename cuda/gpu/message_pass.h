@@ -28,6 +28,7 @@ enum class MessageAction : std::int32_t {
   kSend,
   kReceive,
   kSendAndReceive,  // in one thread, if no rank both sends and receives in a turn
+  kStartClock,
   kObserveRow,
   kStoreRanks,
   kEndOfPass,
@@ -79,6 +80,7 @@ struct MessageOrder {
       if (step.kind == kMessage)
         return catches_up(step, turn) ? ActionPosition{number, turn, kCatchUp}
                                       : exchange(number, turn);
+      if ((step.flags & kStartsClock) != 0) return {number, 0, kStartClock};
       if (step.row >= 0) return {number, 0, kObserveRow};
     }
     return {pass.end, 0, pass.store ? kStoreRanks : kEndOfPass};

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .observables import Gain as Gain
     from .observables import OptimalT as OptimalT
     from .observables import Overhead as Overhead
+    from .observables import OwnTime as OwnTime
     from .observables import Recovery as Recovery
     from .observables import SinceArrival as SinceArrival
     from .observables import Slowdown as Slowdown
@@ -112,8 +113,8 @@ _NAMES = {
     "hierarchy": "Hierarchy",
     "network": "Hockney LogGOPS Network",
     "noise_limit": "NoiseLimitTable noise_limit",
-    "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead Recovery"
-    " SinceArrival Slowdown Target",
+    "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead OwnTime"
+    " Recovery SinceArrival Slowdown Target",
     "results.compare": "Comparison compare",
     "schedule": "CriticalPath Schedule ScheduleBuilder ScheduleCase ScheduleExplanation"
     " ScheduleResult ShortReceiveWarning explain_schedule simulate_schedule",

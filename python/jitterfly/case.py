@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
-from .algorithms.algorithm import MOST_ROUNDS, Forwarding
+from .algorithms.algorithm import MOST_ROUNDS, Forwarding, is_kind_of
 from .compiled_steps import symmetric_timeline
 from .distributions.distribution import LARGEST
 from .fields import (
@@ -47,15 +47,15 @@ from .workload import Workload
 
 MOST_CYCLES = 100_000
 _MOST_NUMBERS = 2**31
-OBSERVE_CHOICES = ("completion", "spread", "arrival", "rounds", "rank 0")
+OBSERVE_CHOICES = ("completion", "spread", "arrival", "own", "rounds", "rank 0")
 
 
 @frozen_dataclass()
 class Case(Collective):
     """A situation to simulate: ranks, algorithm, network, noise and cycles.
 
-    A cycle is a compute phase of `compute_time` and then the collective. There is no barrier: a
-    rank starts its next cycle when it has finished this one.
+    A cycle is a compute phase of `compute_time` and then the collective. Unless `barrier` is given
+    there is none: a rank starts its next cycle when it has finished this one.
 
     Parameters
     ----------
@@ -88,14 +88,20 @@ class Case(Collective):
         How much longer the CPU time of each rank takes in compute phases and in combining:
         ``imbalance.SlowRanks(1.2, ranks=[5])`` and others. Speeds that each realization draws anew
         are noise (`SpeedNoise`).
-    observe : "completion", "spread", "arrival", "rounds" or "rank 0"
+    barrier : Algorithm or str, optional
+        That precedes the collective in each cycle, as in the loop of a benchmark, such as
+        ``"dissemination_barrier"``. Its messages have the fewest bytes that the network knows, and
+        meet noise. Completions count from the begin of the run, the time of the barrier included.
+    observe : "completion", "spread", "arrival", "own", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
         and mean over the ranks. "arrival": the same, and of each cycle when ranks arrive at the
         collective: with the compute phase done, as late as `arrival` and `LateArrival` have them,
-        and as the cycles before left them. "rounds": those three for each row of `ready_times`.
-        "rank 0": the times of "completion" when this one rank has the result, which is what theory
-        knows (see `jitterfly.theory`).
+        and as the cycles before left them. "own" (with a `barrier`): the same, and each rank's own
+        time, from when it left the barrier until it has the result: the longest, shortest and mean
+        over the ranks, which is what benchmarks print. "rounds": those three for each row of
+        `ready_times`. "rank 0": the times of "completion" when this one rank has the result, which
+        is what theory knows (see `jitterfly.theory`).
 
         With several cycles a T is a loop that makes T redundant exchanges in every cycle: each T
         is simulated by itself, on the same noise, and takes as long as a case with that
@@ -132,9 +138,12 @@ class Case(Collective):
     message_bytes: Converted[int | str, int] = Converted("int | str", 8)
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
-    observe: Literal["completion", "spread", "arrival", "rounds", "rank 0"] = "completion"
+    observe: Literal["completion", "spread", "arrival", "own", "rounds", "rank 0"] = "completion"
     arrival: Arrival | None = None
     speed: Speed | None = None
+    barrier: Converted[Algorithm | str | None, Algorithm | None] = Converted(
+        "Algorithm | str | None", None
+    )
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -151,6 +160,12 @@ class Case(Collective):
         put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
         to_ticks(self.compute_time, "compute_time")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
+        put("barrier", _check_barrier(self.barrier))
+        if self.observe == "own" and self.barrier is None:
+            raise ValueError(
+                "observe = 'own' is the time since a rank left the barrier: give barrier, such as "
+                "'dissemination_barrier'"
+            )
         check_arrival(self.arrival)
         check_speed(self.speed)
         if not self.is_even:
@@ -183,7 +198,8 @@ class Case(Collective):
         values["algorithm"] = self.algorithm.to_dict()
         values["network"] = self.network.to_dict()
         values["noise"] = [noise.to_dict() for noise in self.noise]
-        for name in ("arrival", "speed"):  # younger than records on disk: left out where not given
+        # Younger than records on disk: left out where not given.
+        for name in ("arrival", "speed", "barrier"):
             part = values.pop(name)
             if part is not None:
                 values[name] = part.to_dict()
@@ -201,6 +217,8 @@ class Case(Collective):
         }
         if self.arrival is not None:
             values["arrival"] = content_of(self.arrival.to_dict())
+        if self.barrier is not None:
+            values["barrier"] = self.barrier.identity()
         if self.cycles > 1 and self.observe != "rounds" and self._completes_repeatedly:
             # Records without this have all exchanges in the cycles before the T of a column.
             values["loops"] = len(self.loops)
@@ -251,8 +269,9 @@ class Case(Collective):
         check_keys(table, [field.name for field in dataclasses.fields(cls)], "case")
         values = dict(table)
         check_present(values, ("ranks", "network"), "case")
-        if not isinstance(values.get("algorithm", ""), str):  # which the case reads itself
-            values["algorithm"] = Algorithm.from_dict(values["algorithm"], "algorithm")
+        for name in ("algorithm", "barrier"):
+            if not isinstance(values.get(name), (str, type(None))):  # which the case reads itself
+                values[name] = Algorithm.from_dict(values[name], name)
         return cls(**read_parts(values))
 
 
@@ -330,6 +349,20 @@ def read_algorithm(text: str) -> Algorithm:
     kind = text.strip()
     check_choice(kind, "algorithm", Algorithm.kinds())
     return Algorithm.from_dict({"kind": kind}, "algorithm")
+
+
+def _check_barrier(value: Any) -> Algorithm | None:
+    """Return the barrier of a case: an algorithm of that collective, or its kind as text."""
+    if value is None:
+        return None
+    barrier = value
+    if isinstance(value, str):
+        kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, "barrier")]
+        barrier = read_algorithm(check_choice(value.strip(), "barrier", kinds))
+    _check_type(barrier, "barrier", Algorithm, "one such as DisseminationBarrier(), or text")
+    if not is_kind_of(barrier.kind, "barrier"):
+        raise ValueError(f"barrier must be one, such as dissemination_barrier, got {barrier.kind}")
+    return barrier
 
 
 def check_case(value: Any) -> Case:

@@ -31,6 +31,10 @@ from .steps import (
     MESSAGE,
     NOBODY_ASKS,
     OBSERVE,
+    OWN,
+    OWN_TIME,
+    START,
+    STARTS_CLOCK,
     Asking,
     Costs,
     MessageCosts,
@@ -217,12 +221,12 @@ class CompiledSteps:
 
     It holds all that a case needs from its algorithm and its network. `routed`: messages share
     links (`Congestion`); `drawn_speeds`: ranks are slower by factors that are known in a
-    realization only (`SpeedNoise`).
+    realization only (`SpeedNoise`); `barrier`: comes before the collective in each cycle.
 
     Attributes
     ----------
     steps : tuple of Step
-        The compute phase, the collective, and a look at its end.
+        The compute phase, the barrier if there is any, the collective, and a look at its end.
     numbers : int
         How many numbers its messages take.
     table : CostTable
@@ -250,6 +254,7 @@ class CompiledSteps:
         routed: bool,
         speed: Speed | None,
         drawn_speeds: bool,
+        barrier: Algorithm | None,
     ) -> None:
         if isinstance(network, Hierarchy):
             network.check_ranks(ranks)
@@ -259,6 +264,9 @@ class CompiledSteps:
         collective = checked_steps(algorithm, ranks, message_bytes)
         if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
+        if barrier is not None:
+            synchronizing = checked_steps(barrier, ranks, network.smallest_message)
+            collective = _after_barrier(synchronizing, collective)
         self.steps = (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
         self.numbers = numbers_per_cycle(self.steps)
         self.table = self._messages.cost_table(self.steps)
@@ -355,6 +363,32 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
                 occupies=False,
             )
         made.append(step)
+    return made
+
+
+def _after_barrier(barrier: list[Step], collective: list[Step]) -> list[Step]:
+    """A collective behind a barrier, with the time of each rank since it left that.
+
+    The barrier takes draws behind those of the collective, which meets the same noise without it.
+    """
+    first = numbers_per_cycle(collective)
+    made = [
+        step._replace(
+            label=step.label and f"barrier, {step.label}", redundancy=None, round=step.round + first
+        )
+        for step in barrier
+        if step.label != START
+    ]
+    made.append(Step(OBSERVE, flags=STARTS_CLOCK))
+    several = sum(step.redundancy is not None for step in collective) > 1
+    for step in collective:
+        if step.label == START and step.redundancy is not None:  # of one rank
+            made.append(step._replace(redundancy=None))
+            step = Step(OBSERVE, redundancy=step.redundancy)
+        made.append(step)
+        if step.redundancy is not None:
+            label = f"T={step.redundancy}, {OWN}" if several else OWN
+            made.append(Step(OBSERVE, flags=OWN_TIME, label=label))
     return made
 
 

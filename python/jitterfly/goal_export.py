@@ -216,6 +216,8 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
         )
     if not case.is_even:
         raise ValueError("arrival and speed must be left out for GOAL: ranks are written alike")
+    if case.barrier is not None:
+        raise ValueError("barrier must be left out for GOAL, which starts no clock behind it")
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):
         raise ValueError(
             "algorithm: redundant exchanges (exchanges_after, copy_levels, on_demand) can not be "

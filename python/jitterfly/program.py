@@ -40,7 +40,10 @@ from .steps import (
     FORWARD,
     LISTED,
     MESSAGE,
+    OWN,
+    OWN_TIME,
     START,
+    STARTS_CLOCK,
     Costs,
     Step,
     digest_of_steps,
@@ -49,7 +52,7 @@ from .steps import (
 from .units import LONGEST_SECONDS, LONGEST_TICKS, to_ticks
 from .workload import CompletionRow, Poll, RankWork, Workload
 
-OVER_RANKS = ("spread", "arrival", "rounds")
+OVER_RANKS = ("spread", "arrival", "own", "rounds")
 """What is observed as latest, earliest and mean over the ranks."""
 STATISTICS = ("max", "min", "mean")
 _KIND, _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(8)
@@ -73,6 +76,8 @@ class Collective(Workload):
         def compute_time(self) -> float: ...
         @property
         def arrival(self) -> Arrival | None: ...
+        @property
+        def barrier(self) -> Algorithm | None: ...
 
     @property
     @abstractmethod
@@ -101,7 +106,7 @@ class Collective(Workload):
     @cached_property
     def _compiled_of(self) -> HashedOnce:
         fields = self.algorithm, self.network, self.ranks, self.message_bytes
-        return HashedOnce(*fields, self.is_routed, self.speed, self.draws_speeds)
+        return HashedOnce(*fields, self.is_routed, self.speed, self.draws_speeds, self.barrier)
 
     @property
     def is_even(self) -> bool:
@@ -130,7 +135,7 @@ class Collective(Workload):
         return any(isinstance(noise, SpeedNoise) for noise in self.noise)
 
     def own_parts(self) -> list[Component]:
-        return [*own_components(self.algorithm), *super().own_parts()]
+        return [*own_components((self.algorithm, self.barrier)), *super().own_parts()]
 
     def content_of_own(self) -> dict[str, dict[str, str]]:
         """Return the content of a user's classes, and of an algorithm a digest of its steps."""
@@ -223,7 +228,8 @@ class Collective(Workload):
             T=3" where there are several T or cycles. With "spread": "<name>: max", "<name>: min",
             "<name>: mean" for each of them. With "arrival": the same, and before those of each
             cycle for "start" or "cycle 2, start"; where there are several cycles and T, before each
-            of them for "cycle 2, T=3, start". With "rounds": the same for each row of `row_labels`.
+            of them for "cycle 2, T=3, start". With "own": the same, and behind each of them "own",
+            or "cycle 2, T=3, own". With "rounds": those of "spread" for each row of `row_labels`.
 
         Examples
         --------
@@ -234,9 +240,11 @@ class Collective(Workload):
         """
         if self.observe == "rounds":
             names = row_labels(self)
-        elif self.observe == "arrival":
-            pairs = ((start_name(self, row), row.name) for row in self.completions())
-            names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        elif self.observe in ("arrival", "own"):
+            own = self.observe == "own"
+            rows = ((start_name(self, row), row.name, *([own_name(self, row)] if own else []))
+                    for row in self.completions())  # fmt: skip
+            names = list(dict.fromkeys(name for row in rows for name in row))
         else:
             names = [row.name for row in self.completions()]
         if self.observe in ("completion", "rank 0"):
@@ -262,8 +270,11 @@ class Collective(Workload):
         waits for is a maximum, with redundant exchanges after the collective a minimum, of times to
         which costs are added, in an order that noise does not change: none of these falls where
         another time grows. Copies inside a collective, at given levels or on demand, are the
-        exception: a rank that adopts one does not combine it, and sends none itself.
+        exception: a rank that adopts one does not combine it, and sends none itself. A rank's own
+        time is a difference, and shorter where it leaves the barrier late.
         """
+        if self.observe == "own":
+            return False
         copies = any(step.flags & (COPY | ASK) for step in self.compiled_steps.steps)
         return not copies and not any(noise.hastens for noise in self.noise)
 
@@ -478,9 +489,13 @@ def _observed_rows(case: Collective, steps: Sequence[Step], every_row: bool) -> 
     numbers = [step.redundancy for step in steps if step.redundancy is not None]
     wanted = numbers[-1:] if case.cycles > 1 else numbers  # see `Case.loops`
     complete = [step.redundancy in wanted for step in steps]
-    if case.observe != "arrival":
+    if case.observe not in ("arrival", "own"):
         return complete
     begins = [step.label == START for step in steps]
+    if case.observe == "own":  # of a completion, in the row behind it
+        behind = [False, *complete]
+        own = [at and step.flags == OWN_TIME for at, step in zip(behind, steps, strict=False)]
+        complete = [a or b for a, b in zip(complete, own, strict=True)]
     # A collective that is complete when it starts needs two rows: the other one is its end.
     complete[-1] = any(a and b for a, b in zip(begins, complete, strict=True))
     return [a or b for a, b in zip(begins, complete, strict=True)]
@@ -531,6 +546,11 @@ def row_labels(case: Collective) -> list[str]:
 def start_name(case: Workload, row: CompletionRow) -> str:
     """The name of the row in which ranks begin the collective that is complete in `row`."""
     return START if case.cycles == 1 else f"{row.name}, {START}"
+
+
+def own_name(case: Workload, row: CompletionRow) -> str:
+    """The name of the row of own times of the collective that is complete in `row`."""
+    return OWN if row.name == "completion" else f"{row.name}, {OWN}"
 
 
 def join_loops(case: Collective, columns: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -682,4 +702,7 @@ def _by_one_rank(case: Collective) -> npt.NDArray[np.int64]:
         known, links = late == links, late
     more = np.arange(1, case.cycles - len(found) + 1)[:, None] * line.end
     ready = np.concatenate([np.array(found), found[-1] + more])
+    clocks = [step.flags == STARTS_CLOCK for step in compiled.steps]
+    own = [step.flags == OWN_TIME for step in compiled.steps]
+    ready[:, own] -= ready[:, clocks]  # there is one clock, or none
     return ready[rows]

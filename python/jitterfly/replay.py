@@ -355,6 +355,8 @@ def check_size(case: Case) -> None:
             "a trace shows ranks that are alike: arrival, speed and noise of kinds 'arrival' and "
             "'speed' must be left out"
         )
+    if case.barrier is not None:
+        raise ValueError("a trace shows the collective alone: barrier must be left out")
     if case.ranks > MOST_RANKS:
         raise ValueError(f"ranks must be from 1 to {MOST_RANKS} for a trace, got {case.ranks}")
     rounds, algorithm = case.log2_ranks, case.algorithm

@@ -48,7 +48,7 @@ from .program import (
     compile_case,
     row_count,
 )
-from .steps import START
+from .steps import OWN, START
 from .units import (
     LONGEST_TICKS,
     Time,
@@ -149,10 +149,11 @@ class Result:
         Returns
         -------
         xarray.Dataset
-            `completion` (where the case observes "rounds" or "arrival": `ready_time`) in seconds,
+            `completion` (where the case observes "rounds", "arrival" or "own": `ready_time`, of the
+            steps "own" the time since a rank left the barrier) in seconds,
             and `noise_free`, the same without any noise. Dimensions: `realization`; `cycle`, from
             1; `T`, the number of redundant exchanges, where the algorithm makes any; with
-            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with "rounds" and "arrival"
+            ``observe="spread"`` `over_ranks` ("max", "min", "mean"), with the other three
             `step` as well, named as in `jitterfly.program.row_labels`. Take the coordinate T as
             ``found["T"]``: `.T` of an array is its transpose. Each variable and coordinate
             has `long_name`, times have `units`. Attributes say which case, seed and backend it was:
@@ -190,7 +191,7 @@ class Result:
             long_name = "time at which rank 0 has the result"
         elif self.case.observe == "spread":
             long_name = "time at which ranks have the result"
-        elif self.case.observe in ("arrival", "rounds"):
+        elif self.case.observe in ("arrival", "own", "rounds"):
             name, long_name = "ready_time", "time at which ranks have finished a step"
         about = {"units": "s", "long_name": long_name}
         quiet = about | {"long_name": f"{long_name}, without noise"}
@@ -240,11 +241,13 @@ def _observation_shape(case: Case) -> dict[str, list[int] | list[str]]:
     else:
         redundancies = list(dict.fromkeys(row.T for row in case.completions()))
         several = len(redundancies) > 1
-        begins = case.observe == "arrival"
+        begins, owns = case.observe in ("arrival", "own"), case.observe == "own"
         together = begins and several and len(case.loops) == 1  # all T have one start
         shape |= {"T": redundancies} if several and not together else {}
         if begins:
-            shape["step"] = [START, *([f"T={T}" for T in redundancies] if together else ["end"])]
+            ends = [f"T={T}" for T in redundancies] if together else ["end"]
+            each = [[end, f"{end}, {OWN}" if together else OWN][: 1 + owns] for end in ends]
+            shape["step"] = [START, *chain.from_iterable(each)]
     if case.observe in OVER_RANKS:
         shape["over_ranks"] = list(STATISTICS)
     return shape
@@ -405,9 +408,9 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
     float64 array, shape (rows, ranks)
         Seconds. Row 0 is the start of the first collective, then one row for each level, forward
         step and end of cycle, as named by
-        `jitterfly.program.row_labels`; the last one is the completion. NaN for
-        ranks beyond the largest power of two in rows of the butterfly's levels: it is among the
-        others.
+        `jitterfly.program.row_labels`; the last one is the completion. With a barrier, rows "own"
+        have each rank's time since it left that. NaN for ranks beyond the largest power of two in
+        rows of the butterfly's levels: it is among the others.
 
     Raises
     ------

@@ -209,6 +209,9 @@ messages by a partner map."""
 START = "start"
 """Label of the step, and of its row, after which ranks begin the collective."""
 
+OWN = "own"
+"""Label of rows that have each rank's own time since it left the barrier."""
+
 COPY = 1
 """Flag of EXCHANGE round r: redundant copies of level r + 1 go to the mirrors."""
 FINAL = 2
@@ -222,6 +225,10 @@ SENDS_ONLY, RECEIVES_ONLY = 16, 32
 several messages before it waits for one. See `Step.place`."""
 MOST_WINDOW = 1024
 """Messages that a rank may have sent before it receives one."""
+
+STARTS_CLOCK, OWN_TIME = 64, 128
+"""Flags of OBSERVE: the clock of each rank starts there; the row has the time of each rank since
+its own clock started."""
 
 DRAWS_PER_CYCLE = 64
 """Draws are numbered ``64 * cycle + round``, in all algorithms. Rounds from 64 on have numbers of

@@ -366,7 +366,7 @@ def test_many_noises():
 def test_observe(value):
     check(
         lambda: case(observe=value),
-        "observe must be one of 'completion', 'spread', 'arrival', 'rounds', 'rank 0', got ",
+        "observe must be one of 'completion', 'spread', 'arrival', 'own', 'rounds', 'rank 0', got ",
     )
 
 

@@ -23,6 +23,7 @@ from support.message_cases import (
     check_rules,
     message_case,
     noisy_case,
+    with_clocks,
     with_windows,
     without_exchanges,
 )
@@ -41,14 +42,16 @@ def results(case):
     return found
 
 
-@pytest.mark.parametrize("windows", [False, True], ids=["whole steps", "halves"])
+@pytest.mark.parametrize("kind", ["whole steps", "halves", "clocks"])
 @pytest.mark.parametrize("part", range(4))
-def test_the_rules_of_a_message(part, windows, monkeypatch):
+def test_the_rules_of_a_message(part, kind, monkeypatch):
     monkeypatch.setenv("JITTERFLY_ISA", "plain")
     for number in range(part, scaled(150), 4):
         case = message_case(number, "rules", largest=300)
-        if windows:
+        if kind == "halves":
             case = with_windows(case, random.Random(f"windows {number}"))
+        if kind == "clocks":
+            case = with_clocks(case, random.Random(f"clocks {number}"))
         check_rules(without_exchanges(case), f"case {number}")
 
 
@@ -57,10 +60,15 @@ def windows_case(number):
     return with_windows(noisy_case(number), random.Random(f"windows {number}"))
 
 
+def clocks_case(number):
+    """Under every kind of noise, with the time of each rank since its clock started."""
+    return with_clocks(noisy_case(number), random.Random(f"clocks {number}"))
+
+
 @pytest.mark.parametrize(
     "family",
-    [message_case, noisy_case, windows_case],
-    ids=["periodic", "every noise", "halves"],
+    [message_case, noisy_case, windows_case, clocks_case],
+    ids=["periodic", "every noise", "halves", "clocks"],
 )
 @pytest.mark.parametrize("part", range(4))
 def test_as_the_plain_way(family, part, monkeypatch):
@@ -95,8 +103,9 @@ def test_trees_as_the_plain_way(ranks, links, monkeypatch):
         steps.add(4, row=True)
         jitters = [(cost, s) for cost in (0, 1) for s in sources if s.role == "jitter"]
         case = MessageCase(ranks, tuple(steps.made), entries, COSTS, sources, tuple(jitters), 3, 1)
-        run = case.program(_core), case.seed, case.realization
-        check_instruction_sets(lambda run: [_core.ready_times(*run)], run, monkeypatch)
+        for each in (case, with_clocks(case, rng)):
+            run = each.program(_core), case.seed, case.realization
+            check_instruction_sets(lambda run: [_core.ready_times(*run)], run, monkeypatch)
 
 
 @pytest.mark.parametrize("bits", [*range(4, 60, 5), 58])

@@ -27,6 +27,7 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
+    with_clocks,
     with_uneven_ranks,
     with_windows,
 )
@@ -62,6 +63,13 @@ def test_steps_in_two_halves(kernels, family):
     cases = [with_windows(family(number), Random(number)) for number in range(scaled(40))]
     listed = [as_lists(case, Random(7), own_costs=True) for case in cases[::4]]
     check(kernels, [varied_messages(case, n) for n, case in enumerate([*cases, *listed])])
+
+
+@pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
+def test_clocks_of_ranks(kernels, family):
+    cases = [with_clocks(family(number), Random(number)) for number in range(scaled(40))]
+    windows = [with_windows(case, Random(number)) for number, case in enumerate(cases[::4])]
+    check(kernels, [varied_messages(case, n) for n, case in enumerate([*cases, *windows])])
 
 
 @pytest.mark.parametrize(("ranks", "count"), [(31, 17), (63, 9), (255, 4)])

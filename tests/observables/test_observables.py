@@ -441,6 +441,70 @@ def test_arrivals_have_their_place_in_xarray(ranks, after):
         )
 
 
+# --- the clock of benchmarks
+
+
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("cycles", [1, 3])
+def test_own_times_since_the_barrier(after, cycles):
+    """Against the ready times of every rank, beside completions and arrivals of the same case."""
+    case = jf.Case(12, network=LOGGOPS, algorithm=jf.RingAllreduce(exchanges_after=after),
+                   noise=[PERIODIC, JITTER], cycles=cycles, compute_time="20us",
+                   barrier="dissemination_barrier")  # fmt: skip
+    observables = {what: jf.OwnTime(T="each", cycle="each", over_ranks=what)
+                   for what in ("max", "min", "mean")}  # fmt: skip
+    observables |= {"end": Completion(), "since": jf.SinceArrival(arrival="last")}
+    study = Study("own", case=case, observables=observables, budget=RealizationBudget(max=RUNS))
+    (cell,) = study.cells()
+    assert cell.cases[""].observe == "own"
+    families, ticks = study.families(cell), ticks_of(cell)
+    for T in range(after + 1):
+        loop = replace(case, algorithm=jf.RingAllreduce(exchanges_after=T if cycles > 1 else after))
+        labels = row_labels(loop)
+        times = np.array([jf.ready_times(loop, 3, i) for i in range(RUNS)])
+        several = ", ".join([f"T={T}"] if loop.algorithm.exchanges_after else [])
+        for cycle in range(1, cycles + 1):
+            parts = [f"cycle {cycle}"] if cycles > 1 else []
+            row = ", ".join([*parts, *([several] if several else []), "own"])
+            own = times[:, labels.index(row)]
+            name = ", ".join([f"T={T}", f"cycle {cycle}"])
+            for what in ("max", "min", "mean"):
+                (measure,) = families[f"{what}, {name}"].members
+                expected = getattr(own, what)(axis=1)
+                np.testing.assert_allclose(measure(ticks), expected, rtol=0, atol=1e-12)
+    assert set(families) >= {"end", "since"}
+    with pytest.raises(ValueError, match="give barrier, such as 'dissemination_barrier'"):
+        Study("none", case=replace(case, barrier=None), observables={"own": jf.OwnTime()},
+              budget=RealizationBudget(max=2)).cells()  # fmt: skip
+    with pytest.raises(ValueError, match="over_ranks must be one of 'max', 'min', 'mean'"):
+        jf.OwnTime(over_ranks="last")
+
+
+@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize("cycles", [1, 2])
+def test_own_times_have_their_place_in_xarray(after, cycles):
+    pytest.importorskip("xarray")
+    algorithm = jf.Butterfly(exchanges_after=after)
+    case = jf.Case(8, network=LOGGOPS, algorithm=algorithm, observe="own", cycles=cycles,
+                   noise=[PERIODIC], compute_time="90us", barrier="tree_barrier")  # fmt: skip
+    result = jf.simulate(case, 3)
+    found = result.to_xarray()["ready_time"].sel(cycle=cycles)
+    for T in range(after + 1):
+        name = ", ".join(
+            ([f"cycle {cycles}"] if cycles > 1 else []) + ([f"T={T}"] if after else [])
+        )
+        name, end, own = name or "completion", "end", "own"
+        of_T = found.sel(T=T) if "T" in found.dims else found
+        if after and cycles == 1:
+            end, own = f"T={T}", f"T={T}, own"
+        column = "own" if name == "completion" else f"{name}, own"
+        for step, of in ((end, name), (own, column)):
+            for what in ("max", "min", "mean"):
+                np.testing.assert_array_equal(
+                    of_T.sel(step=step, over_ranks=what), result.column(f"{of}: {what}")
+                )
+
+
 # --- as tables
 
 
@@ -459,6 +523,7 @@ def test_arrivals_have_their_place_in_xarray(ranks, after):
         Recovery("a", {"variant": "b", "T": "best"}, "noise-free", cycle=2, rank="mean"),
         OptimalT("a", cycle=1),
         jf.SinceArrival("a", arrival="first", cycle=2, rank="mean"),
+        jf.OwnTime("a", T="each", cycle=2, over_ranks="min"),
         CycleTime("a", cycle=2, rank="mean"),
         CycleSlowdown(cycle="each"),
         jf.CycleGain("a", "b", cycle=3),

@@ -16,6 +16,7 @@ from .noise import Source
 
 MESSAGE = 5
 SENDS_ONLY, RECEIVES_ONLY = 16, 32  # flags of half steps; the last partner number is their place
+STARTS_CLOCK, OWN_TIME = 64, 128  # flags of OBSERVE
 SHIFT, XOR, TREE, RANGE, LISTED = range(5)
 NOWHERE = -(2**63)
 
@@ -195,8 +196,11 @@ class MessageRun:
         self.rows = np.full((len(case.rows), n), NOWHERE, dtype=np.int64)
         for step in case.program_steps:
             self.do(step)
+            if step[2] & STARTS_CLOCK:
+                self.clocks = list(self.sent)
             if step[4] >= 0:
-                self.rows[step[4]] = self.sent
+                since = self.clocks if step[2] & OWN_TIME else [0] * n
+                self.rows[step[4]] = [a - b for a, b in zip(self.sent, since, strict=True)]
 
     def advance(self, rank, t, work, compute=False):
         """The end of so much work that begins at t, interval by interval."""

@@ -70,7 +70,7 @@ def refused(text, message):
         (
             "[case]",
             '[case]\nobserve = "rounds"',
-            "case: observe must be 'completion', 'spread' or 'arrival'",
+            "case: observe must be 'completion', 'spread', 'arrival' or 'own'",
         ),
         ("[case]", '[case]\nobserve = "rank 0"', "case: observe must be .*, got 'rank 0'"),
         # budget

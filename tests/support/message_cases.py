@@ -5,14 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 from reference import Costs, PeriodicNoise
-from reference.cases import COMPUTE, ENTER, EXCHANGE, random_cost
+from reference.cases import COMPUTE, ENTER, EXCHANGE, FINAL, OBSERVE, random_cost
 from reference.messages import (
     LISTED,
     MESSAGE,
+    OWN_TIME,
     RANGE,
     RECEIVES_ONLY,
     SENDS_ONLY,
     SHIFT,
+    STARTS_CLOCK,
     TREE,
     XOR,
     MessageCase,
@@ -221,6 +223,24 @@ def with_windows(case, rng, width=None):
         receives[-1] = (*receives[-1][:4], row, *receives[-1][5:])
         steps += mixed(rng, sends, receives)
     return replace(case, program_steps=tuple(steps))
+
+
+def with_clocks(case, rng):
+    """The same case, in which the clocks of ranks start here and there, and are looked at."""
+    made, inside, running, row = [], False, False, len(case.rows)
+    for step in case.program_steps:
+        made.append(step)
+        if step[0] in (ENTER, EXCHANGE):
+            inside = not step[2] & FINAL
+        if inside or rng.random() < 0.4:
+            continue
+        looks = running and rng.random() < 0.7
+        number = row if looks or rng.random() < 0.3 else -1
+        row += number >= 0
+        flag = OWN_TIME if looks else STARTS_CLOCK
+        made.append((OBSERVE, 0, flag, step[3] // 64 * 64, number, 0, 0, 0, 0, 0, 1))
+        running = True
+    return replace(case, program_steps=tuple(made))
 
 
 def with_rank_delays(case, rng, largest=10**6):

@@ -8,7 +8,16 @@ cuda/core/program.h. `statistics` computes a statistic by its name; `targets.dec
 cell has enough realizations.
 """
 
-from .completion import Completion, Gain, OptimalT, Overhead, Recovery, SinceArrival, Slowdown
+from .completion import (
+    Completion,
+    Gain,
+    OptimalT,
+    Overhead,
+    OwnTime,
+    Recovery,
+    SinceArrival,
+    Slowdown,
+)
 from .cycle_time import MIN_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .measure import Column, LinearForm, Measure, MeasureFamily, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
@@ -51,6 +60,7 @@ __all__ = [
     "OfCycles",
     "OptimalT",
     "Overhead",
+    "OwnTime",
     "Piece",
     "Recovery",
     "Select",

@@ -1,6 +1,6 @@
 """Observables of completion times: `Completion`, `Slowdown`, `Overhead`, `Gain`, `Recovery`.
 
-Also `SinceArrival` and `OptimalT`; those of a cycle by itself are in `cycle_time`.
+Also `SinceArrival`, `OwnTime` and `OptimalT`; those of a cycle by itself are in `cycle_time`.
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class Overhead(Completion, kind="overhead"):
 class SinceArrival(Completion, kind="since_arrival"):
     """Completion minus when a rank arrives at the same collective, seconds.
 
-    A rank arrives when its compute phase is done: late by what `Case.arrival` and `LateArrival`
-    say, by noise, and by what the cycles before took.
+    A rank arrives when its compute phase is done, and it is out of the barrier if there is one:
+    late by what `Case.arrival` and `LateArrival` say, by noise, and by what the cycles before took.
 
     Parameters
     ----------
@@ -174,6 +174,58 @@ class SinceArrival(Completion, kind="since_arrival"):
         # The mean over ranks may be before the last one arrives.
         least = 0 if self.rank == "last" or self.arrival == "first" else None
         return in_seconds(name, completion.form - LinearForm.of(column), least)
+
+
+@dataclass(frozen=True)
+class OwnTime(Observable, kind="own_time"):
+    """The time from when a rank leaves the barrier until it has the result, seconds.
+
+    It is what benchmarks of collectives print: each rank starts its clock when it comes out of a
+    barrier (`Case.barrier`), at another moment than the others, and stops it by itself.
+
+    Parameters
+    ----------
+    variant, T, cycle
+        Of which collective: see `Select`.
+    over_ranks : "max", "min" or "mean"
+        The time of the rank that takes the longest or shortest, or the mean over the ranks.
+
+    Notes
+    -----
+    A rank that leaves the barrier late finds messages of others waiting, so that its own time may
+    be shorter than without noise.
+
+    Examples
+    --------
+    >>> OwnTime(over_ranks="mean").to_dict()
+    {'kind': 'own_time', 'over_ranks': 'mean'}
+    """
+
+    variant: str = ""
+    T: Which = "last"
+    cycle: Cycle = "last"
+    over_ranks: Literal["max", "min", "mean"] = "max"
+
+    picks: ClassVar[Mapping[str, str]] = {"completion": "smallest numerator"}
+
+    def __post_init__(self) -> None:
+        check_choice(self.over_ranks, "over_ranks", ("max", "min", "mean"))
+        self.sides()
+
+    def sides(self) -> dict[str, Select]:
+        return {"completion": Select(self.variant, self.T, self.cycle, "last")}
+
+    def own_variants(self, variants: Iterable[str]) -> set[str]:
+        return variants_named([self.variant], variants)
+
+    def read_cycles(self, chosen: CompletionColumn) -> tuple[int, int]:
+        return chosen.cycle - 1, chosen.cycle
+
+    def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
+        own = sides["completion"].own
+        if own is None:
+            raise ValueError("own_time needs a case with observe = 'own', and a barrier")
+        return in_seconds(name, LinearForm.of(own[self.over_ranks]), 0)
 
 
 @dataclass(frozen=True)

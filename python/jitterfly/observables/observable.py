@@ -26,7 +26,8 @@ from ..fields import (
     shorten,
 )
 from ..noise import TraceNoise
-from ..program import OVER_RANKS, start_name
+from ..program import OVER_RANKS, own_name, start_name
+from ..program import STATISTICS as RANK_STATISTICS
 from ..units import TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise
 from ..workload import CompletionRow, Workload
@@ -48,8 +49,9 @@ class CompletionColumn:
 
     `ends`: of all cycles of the case, the column of the completion that the next one waits for, and
     its value without noise. `arrivals`: the columns of the first and of the last rank's arrival at
-    the collective of that cycle, where the case observes them. `noise_only_delays`: no realization
-    is below `noise_free`. `tells_met`: a realization that noise did not meet, and no other, takes
+    the collective of that cycle, where the case observes them. `own`: the columns of the ranks' own
+    times, by what they are over the ranks. `noise_only_delays`: no realization is below
+    `noise_free`. `tells_met`: a realization that noise did not meet, and no other, takes
     `noise_free`. `is_drawn`: realizations can differ. `recorded`: the recordings that the case
     replays.
     """
@@ -60,6 +62,7 @@ class CompletionColumn:
     noise_free: int
     ends: tuple[tuple[Column, int], ...]
     arrivals: tuple[Column, Column] | None = None
+    own: Mapping[str, Column] | None = None
     noise_only_delays: bool = False
     tells_met: bool = False
     is_drawn: bool = False
@@ -189,15 +192,18 @@ class Select:
                 continue
             if self.cycle != "each" and cycle != (cycles if self.cycle == "last" else self.cycle):
                 continue
-            arrivals = None
-            if case.observe == "arrival":
+            arrivals = own = None
+            if case.observe in ("arrival", "own"):
                 start = start_name(case, row)
                 arrivals = Column(variant, f"{start}: min"), Column(variant, f"{start}: max")
+            if case.observe == "own":
+                mine = own_name(case, row)
+                own = {what: Column(variant, f"{mine}: {what}") for what in RANK_STATISTICS}
             column = column_of(name)
             # Each T is a loop of its own, where there are several cycles.
             ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
-            known = bounded, met, drawn, recorded
-            chosen.append(CompletionColumn(T, cycle, column, quiet[mean], ends, arrivals, *known))
+            known = arrivals, own, bounded, met, drawn, recorded
+            chosen.append(CompletionColumn(T, cycle, column, quiet[mean], ends, *known))
         return chosen
 
 
@@ -353,6 +359,10 @@ class Observable(Component, ABC):
 
     def arrival_variants(self, variants: Iterable[str]) -> set[str]:
         """The variants whose arrivals it reads; `variants` are the names of all."""
+        return set()
+
+    def own_variants(self, variants: Iterable[str]) -> set[str]:
+        """The variants whose ranks' own times it reads; `variants` are the names of all."""
         return set()
 
     def check_statistic(self, statistic: str, name: str) -> None:

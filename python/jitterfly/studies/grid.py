@@ -349,14 +349,18 @@ def _highest_and_sum(variants: Sequence[VariantCase]) -> tuple[int, int]:
 def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
     """The `observe` of variants that are asked for more than the last rank's completion.
 
-    "spread": a mean over the ranks. "arrival": that, and when ranks arrive.
+    "spread": a mean over the ranks. "arrival": that, and when ranks arrive. "own": that, and own
+    times.
     """
     spread: set[str] = set()
     arrival: set[str] = set()
+    own: set[str] = set()
     for observable in observables:
         spread |= observable.spread_variants(variants)
         arrival |= observable.arrival_variants(variants)
-    return dict.fromkeys(spread, "spread") | dict.fromkeys(arrival, "arrival")
+        own |= observable.own_variants(variants)
+    found = dict.fromkeys(spread, "spread") | dict.fromkeys(arrival, "arrival")
+    return found | dict.fromkeys(own, "own")
 
 
 def _check_variants_differ(cell: Cell) -> None:

@@ -158,7 +158,8 @@ def check_budget(study: Any) -> None:
     observe = study.case.get("observe", "completion")
     if observe in ("rounds", "rank 0"):
         raise ValueError(
-            f"case: observe must be 'completion', 'spread' or 'arrival' in a study, got {observe!r}"
+            "case: observe must be 'completion', 'spread', 'arrival' or 'own' in a study, got "
+            f"{observe!r}"
         )
 
 

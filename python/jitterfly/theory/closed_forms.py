@@ -84,6 +84,8 @@ def _check_alike(case: Case) -> None:
             "arrival and speed must be left out for this closed form, of ranks that are alike; "
             "Result.noise_free has the value"
         )
+    if case.barrier is not None:
+        raise ValueError("barrier must be left out for this closed form, of the collective alone")
 
 
 def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> float:

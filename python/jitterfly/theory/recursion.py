@@ -162,6 +162,8 @@ def _check_applicable(case: Case) -> None:
         raise ValueError(f"ranks must be a power of two for this recursion, got {case.ranks}")
     if not case.is_even:
         raise ValueError("arrival and speed must be left out for this recursion")
+    if case.barrier is not None:
+        raise ValueError("barrier must be left out for this recursion")
     if case.cycles != 1:
         raise ValueError(f"cycles must be 1 for this recursion, got {case.cycles}")
     for source in case.noise:
