@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .advice import Advice as Advice
     from .advice import advise as advise
     from .algorithms import *  # noqa: F403
+    from .algorithms.library_choice import LibraryRules as LibraryRules
     from .backends import BackendError as BackendError
     from .backends import UnusedGPUWarning as UnusedGPUWarning
     from .backends import info as info
@@ -105,6 +106,7 @@ _WHOLE = ("algorithms", "distributions", "noise")
 # The names of other modules that stand here.
 _NAMES = {
     "advice": "Advice advise",
+    "algorithms.library_choice": "LibraryRules",
     "backends": "BackendError UnusedGPUWarning info",
     "case": "Case IneffectiveNoiseWarning IneffectiveSpeedWarning ScarceRecordingWarning"
     " UnusedCostWarning",

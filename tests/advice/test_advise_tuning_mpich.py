@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pytest
 from support import mpich_collectives
+from support.advice_cases import MACHINE
 from support.compiler import compiler
 from support.mpi_libraries import mpichs
 from support.paths import TESTS
 from support.scale import some
-from support.schedule_messages import simulated
+from support.schedule_messages import messages_of, simulated
 from support.tuning_cases import answer, two, won_by
 
 from jitterfly.advice import known, write_tuning
 from jitterfly.advice.tuning.mpich import MPICH
+from jitterfly.algorithms import library_choice
+from jitterfly.algorithms.library_choice import LibraryRules
 
 if sys.platform != "linux":
     pytest.skip("looks for MPICH as Linux has it", allow_module_level=True)
@@ -90,8 +93,13 @@ def counted(out, number, ranks):
 
 def expected(collective, name, count, ranks):
     """The same of our algorithm."""
+    return by_pair_and_rank(simulated(collective, name, count, ranks))
+
+
+def by_pair_and_rank(found):
+    """Messages by pair, bytes by rank."""
     pairs, sizes = Counter(), Counter()
-    for (rank, other), (messages, size) in simulated(collective, name, count, ranks).items():
+    for (rank, other), (messages, size) in found.items():
         pairs[rank, other] += messages
         sizes[rank] += size
     return pairs, sizes
@@ -192,3 +200,21 @@ def test_an_algorithm_that_a_version_has_not_is_not_written(tmp_path, mpich):
     ring = won_by("ring", [4], [8], other="recursive_doubling")
     with pytest.raises(ValueError, match="nothing to write to mpich"):
         ring.write_tuning(tmp_path / "mpich.json", libmpi=mpich.libmpi)
+
+
+def test_mpich_sends_the_messages_that_its_rules_say(monkeypatch, sent):
+    """Without a file, each rank on a node of its own; of elements of one byte."""
+    monkeypatch.setattr(library_choice, "_ELEMENT_BYTES", 1)
+    for ranks in some((2, 3, 4, 6, 8), 2):
+        asked = [
+            (collective, size)
+            for collective in COLLECTIVES
+            for size in (8, 64, 20_000, 300_000)
+            if not LibraryRules("mpich", collective).choice(ranks, MACHINE, size).differs
+        ]
+        assert len(asked) >= 8
+        found = sent(ranks, [f"{collective}:{size}" for collective, size in asked])
+        for (collective, size), messages in zip(asked, found, strict=True):
+            chosen = LibraryRules("mpich", collective).choice(ranks, MACHINE, size)
+            expected = by_pair_and_rank(messages_of(chosen.algorithm, size, ranks))
+            assert messages == expected, (collective, size, ranks, chosen.called)

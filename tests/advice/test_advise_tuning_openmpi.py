@@ -9,12 +9,15 @@ import sys
 
 import pytest
 from support import mpi_collective
+from support.advice_cases import MACHINE
 from support.mpi_libraries import open_mpi
 from support.scale import some
-from support.schedule_messages import simulated
+from support.schedule_messages import messages_of, simulated
 from support.tuning_cases import won_by
 
 from jitterfly.advice import COLLECTIVES, known, write_tuning
+from jitterfly.algorithms import library_choice
+from jitterfly.algorithms.library_choice import LibraryRules
 
 
 def reason_to_skip():
@@ -175,3 +178,29 @@ def test_open_mpi_ignores_a_file_with_a_mistake(tmp_path):
     rules.write_text(text.replace("\n0 0 0 0  # below", "\n1 0 0 0  # below"))
     free = sent(tmp_path, "allreduce", 1024, 4)
     assert sent(tmp_path, "allreduce", 1024, 4, rules) == free
+
+
+# Where there are several to choose from, but for those that have no algorithm of their own here.
+CHOSEN = [
+    ("allreduce", 2, 131072), ("allreduce", 4, 1024), ("allreduce", 4, 8192),
+    ("allreduce", 8, 64), ("allreduce", 8, 131072), ("allgather", 2, 1024), ("allgather", 6, 1024),
+    ("allgather", 8, 8192), ("barrier", 2, 8), ("barrier", 8, 8), ("broadcast", 2, 64),
+    ("broadcast", 2, 131072), ("broadcast", 4, 1024), ("broadcast", 4, 8192), ("broadcast", 8, 64),
+    ("reduce", 2, 1024), ("reduce", 8, 8192), ("reduce_scatter", 2, 1024),
+    ("reduce_scatter", 4, 8192), ("gather", 4, 1024), ("gather", 4, 8192), ("scatter", 4, 64),
+    ("scatter", 4, 8192), ("scan", 4, 64), ("alltoall", 2, 64), ("alltoall", 4, 64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("collective", "ranks", "size"), some(CHOSEN, 3))
+def test_open_mpi_sends_the_messages_that_its_rules_say(
+    tmp_path, monkeypatch, collective, ranks, size
+):
+    """Without a file: pair by pair, number and bytes, of elements of one byte."""
+    monkeypatch.setattr(library_choice, "_ELEMENT_BYTES", 1)
+    chosen = LibraryRules("openmpi-4.1", collective).choice(ranks, MACHINE, size)
+    assert not chosen.differs
+    expected = messages_of(chosen.algorithm, size, ranks)
+    if collective == "barrier":
+        expected = {pair: (count, 0) for pair, (count, _) in expected.items()}
+    assert sent(tmp_path, collective, size, ranks) == expected

@@ -4,47 +4,22 @@ import json
 
 import pytest
 from support.advice_cases import ARGUMENTS, MACHINE, run
-from support.tuning_cases import TREE, answer, mpich_library, ranked, two, undecided, won_by
+from support.tuning_cases import (
+    TREE,
+    answer,
+    mpich_library,
+    ranked,
+    taken_from_tree,
+    two,
+    undecided,
+    won_by,
+)
 
 import jitterfly as jf
 from jitterfly.advice import tuning_choices, write_tuning
 from jitterfly.advice.tuning import mpich
 
 DOUBLING, HALVING, RING = "recursive_doubling", "reduce_scatter_allgather", "ring"
-
-
-def holds(key, facts):
-    """Whether a condition of MPICH's tree holds: as `MPIR_Csel_search`, traps and all."""
-    if key.endswith("=any"):
-        return True
-    for name in ("comm_size", "avg_msg_size", "total_msg_size"):
-        if key == "comm_size=pow2":
-            return facts["comm_size"] & (facts["comm_size"] - 1) == 0
-        if key.startswith(f"{name}<="):
-            return facts[name] <= int(key.partition("<=")[2])
-        if key.startswith(f"{name}<"):
-            # Below a condition on messages, the reader takes < for <= where it is about ranks.
-            off = name == "comm_size" and facts["searching"]
-            return facts[name] < int(key.partition("<")[2]) + off
-    if key == "count<pow2":
-        return facts["count"] < 2 ** (facts["comm_size"].bit_length() - 1)
-    assert "=" in key, key
-    name, _, value = key.partition("=")
-    return facts[name] == value
-
-
-def taken_from_tree(tree, collective, **facts):
-    """The algorithm, or None where no branch fits: MPICH aborts the program there."""
-    usual = {"comm_type": "intra", "is_commutative": "yes", "is_op_built_in": "yes", "count": 2**20}
-    facts = {**usual, "searching": False, **facts}
-    node = tree[f"collective={collective}"]
-    while node is not None:
-        key = next(iter(node))
-        if key.startswith("algorithm="):
-            return key.removeprefix("algorithm=MPIR_")
-        facts["searching"] |= "msg_size" in key
-        node = next((value for key, value in node.items() if holds(key, facts)), None)
-    return None
 
 
 def taken(tree, ranks, size, **facts):

@@ -12,7 +12,11 @@ from .advice_cases import MACHINE
 
 def simulated(collective, name, count, ranks):
     """Messages and bytes from each rank to each other one."""
-    algorithm = known(collective)[name].make(ranks, MACHINE, count)
+    return messages_of(known(collective)[name].make(ranks, MACHINE, count), count, ranks)
+
+
+def messages_of(algorithm, count, ranks):
+    """The same of an algorithm."""
     case = Case(ranks=ranks, algorithm=algorithm, network=MACHINE, message_bytes=count)
     messages, sizes = Counter(), Counter()
     text = goal_schedule(case).text

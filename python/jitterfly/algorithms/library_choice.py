@@ -1,0 +1,676 @@
+"""The algorithm that Open MPI, MPICH or NCCL would run (`LibraryRules`): fixed rules by version.
+
+Each table says which version's source it is from. What a library runs and `algorithms` does not
+have is stood in for by the nearest one, which `LibraryChoice.differs` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..fields import check_choice, did_you_mean, shorten
+from ..hierarchy import Hierarchy
+from ..network import Network
+from ..steps import MOST_WINDOW, power_below
+from . import Algorithm
+from .algorithm import COLLECTIVES
+from .candidates import known
+
+DEFAULT_LIBRARY = "mpich-5"
+"""The library whose choice is meant where a collective is named, and neither it nor an algorithm:
+its rules on several nodes are made of algorithms that are here, nearly without stand-ins."""
+
+_ELEMENT_BYTES = 8  # where a rule counts elements, they are numbers of double precision
+
+
+class LibraryChoice(NamedTuple):
+    """The choice of a library.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+        The same, or the nearest that there is.
+    called : str
+        The library's name of what it runs.
+    differs : str
+        What `algorithm` does otherwise; "" where it is the same.
+    """
+
+    algorithm: Algorithm
+    called: str
+    differs: str = ""
+
+
+class _Machine(NamedTuple):
+    """The facts that rules look at: ranks, those of a node, network and bytes of a message."""
+
+    ranks: int
+    node_ranks: int  # the last node may have fewer
+    network: Network
+    size: int
+
+    @property
+    def nodes(self) -> int:
+        return -(-self.ranks // self.node_ranks)
+
+    @property
+    def has_levels(self) -> bool:
+        """Return whether there are several nodes of several ranks."""
+        return 1 < self.node_ranks < self.ranks
+
+    @property
+    def elements(self) -> int:
+        return -(-self.size // _ELEMENT_BYTES)
+
+
+# Open MPI, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c: the same file in 4.1.0 to 4.1.8 and in
+# 5.0.0 to 5.0.10. A row holds below so many ranks, and "BYTES:ALGORITHM" below so many bytes; an
+# algorithm without bytes is that of all larger messages. Operations commute. Bytes are those that
+# `message_bytes` counts in each collective.
+_TUNED = {
+    "allreduce": """
+        4     8:4 4096:3 8192:4 16384:3 65536:4 262144:5 6
+        8     16:4 8192:3 6
+        16    8192:3 6
+        32    64:5 4096:3 6
+        64    128:5 6
+        128   262144:3 6
+        256   131072:2 262144:3 6
+        512   4096:2 6
+        2048  2048:2 16384:3 6
+        4096  2048:2 4096:5 16384:3 6
+        inf   2048:2 16384:5 32768:3 6""",
+    "barrier": """
+        4     3
+        8     1
+        64    3
+        256   4
+        512   6
+        1024  4
+        4096  6
+        inf   4""",
+    "broadcast": """
+        4     32:3 256:5 512:3 1024:7 32768:1 131072:5 262144:2 524288:1 1048576:6 5
+        8     64:5 128:6 2048:5 8192:6 1048576:1 2
+        16    8:7 64:5 4096:7 16384:5 32768:6 1
+        32    4096:7 1048576:6 8
+        64    2048:6 7
+        128   7
+        256   2:6 16384:5 32768:1 65536:5 7
+        1024  16384:7 32768:4 7
+        2048  524288:7 8
+        4096  262144:7 8
+        inf   8192:7 16384:5 262144:7 8""",
+    "reduce": """
+        4     8:7 16:4 32:3 262144:1 524288:3 1048576:2 3
+        8     4096:4 65536:2 262144:5 524288:1 1048576:5 1
+        16    8192:4 5
+        32    4096:4 5
+        256   5
+        512   8192:5 16384:6 5
+        2048  5
+        4096  512:5 1024:6 8192:5 16384:6 5
+        inf   16:5 32:6 1024:5 2048:6 8192:5 16384:6 5""",
+    "reduce_scatter": """
+        4     65536:3 131072:4 3
+        8     8:1 262144:2 3
+        32    262144:2 3
+        64    64:1 2048:2 524288:4 3
+        128   256:1 512:2 2048:4 4096:2 4
+        256   256:1 512:2 4
+        512   256:1 1024:2 4
+        1024  512:1 2048:2 8192:4 16384:2 4
+        2048  512:1 4096:2 16384:4 32768:2 4
+        4096  512:1 4096:2 4
+        inf   1024:1 8192:2 4""",
+    "allgather": """
+        3     6
+        32    3
+        64    1024:3 65536:5 4
+        128   512:3 65536:5 4
+        256   512:3 131072:5 524288:4 1048576:5 4
+        512   32:3 128:2 1024:3 131072:5 524288:4 1048576:5 4
+        1024  64:3 256:2 2048:3 5
+        2048  4:3 8:2 16:3 32:2 256:3 512:2 4096:3 5
+        4096  32:2 128:3 512:2 4096:3 5
+        inf   2:3 8:2 16:3 512:2 4096:3 5""",
+    "alltoall": """
+        3     2:2 4:5 16:2 64:5 256:2 4096:5 32768:2 262144:4 1048576:5 2
+        8     8192:4 16384:1 65536:4 524288:1 1048576:2 1
+        16    262144:4 1
+        32    4:4 512:3 8192:4 32768:1 262144:4 524288:1 4
+        64    512:3 524288:1 4
+        128   1024:3 2048:1 4096:4 262144:1 2
+        256   1024:3 2048:4 262144:1 2
+        512   1024:3 8192:4 32768:1 2
+        1024  512:3 8192:4 16384:1 131072:4 262144:1 2
+        2048  512:3 1024:4 2048:1 16384:4 262144:1 4
+        4096  1024:3 4096:4 8192:1 131072:4 1
+        inf   2048:3 8192:4 16384:1 32768:4 65536:1 4""",
+    "gather": """
+        4     2:3 4:1 32768:2 65536:1 131072:2 3
+        8     1024:2 8192:1 32768:2 262144:1 3
+        256   2
+        512   2048:2 8192:1 2
+        inf   2""",
+    "scatter": """
+        4     2:3 131072:1 262144:3 1
+        8     2048:2 4096:1 8192:2 32768:1 1048576:3 1
+        16    16384:2 1048576:3 1
+        32    16384:2 32768:1 3
+        64    512:2 8192:3 16384:2 3
+        inf   512:2 3""",
+    # coll/basic's, as tuned has none without rules of a file.
+    "scan": "inf 1",
+}
+# Names of the numbers, in coll_tuned_*_decision.c.
+_TUNED_NAMES = {
+    "allreduce": "basic_linear nonoverlapping recursive_doubling ring segmented_ring rabenseifner",
+    "barrier": "linear double_ring recursive_doubling bruck two_proc tree",
+    "broadcast": "basic_linear chain pipeline split_binary_tree binary_tree binomial knomial "
+    "scatter_allgather scatter_allgather_ring",
+    "reduce": "linear chain pipeline binary binomial in-order_binary rabenseifner",
+    "reduce_scatter": "non-overlapping recursive_halving ring butterfly",
+    "allgather": "linear bruck recursive_doubling ring neighbor two_proc",
+    "alltoall": "linear pairwise modified_bruck linear_sync two_proc",
+    "gather": "basic_linear binomial linear_sync",
+    "scatter": "basic_linear binomial linear_nb",
+    "scan": "linear recursive_doubling",
+}
+# MPICH, maint/tuning/coll/mpir/generic.json: the same in 4.1 to 5.0.2 (in 4.0 as well, but for the
+# name of the barrier). As above; "pow2" holds for powers of two of ranks. Where the source has
+# "<= BYTES", here is one more. In allgather bytes are those of all ranks together.
+_MPIR = {
+    "allreduce": "inf 9:recursive_doubling reduce_scatter_allgather",
+    "barrier": "inf k_dissemination",
+    "broadcast": """
+        8     binomial
+        pow2  12289:binomial 524289:scatter_recursive_doubling_allgather scatter_ring_allgather
+        inf   12289:binomial scatter_ring_allgather""",
+    "reduce": "inf 2049:binomial reduce_scatter_gather",
+    "reduce_scatter": "inf 524288:recursive_halving pairwise",
+    "allgather": """
+        pow2  524288:recursive_doubling ring
+        inf   81920:brucks ring""",
+    "alltoall": """
+        8     32769:scattered pairwise
+        inf   257:brucks 32769:scattered pairwise""",
+    "gather": "inf binomial",
+    "scatter": "inf binomial",
+    "scan": "inf recursive_doubling",
+}
+
+
+@cache
+def _rows(table: str) -> list[tuple[str, list[tuple[float, str]]]]:
+    """The rows of a table: for which ranks, and the algorithm below so many bytes."""
+    rows = []
+    for head, *words in (line.split() for line in table.strip().splitlines()):
+        pairs = [word.rpartition(":") for word in words]
+        rows.append((head, [(float(size or math.inf), name) for size, _, name in pairs]))
+    return rows
+
+
+def _looked_up(table: str, ranks: int, size: int) -> str:
+    """The algorithm of a table for so many ranks and bytes."""
+    for head, pairs in _rows(table):
+        fits = power_below(ranks) == ranks if head == "pow2" else ranks < float(head)
+        if fits:
+            return next(name for most, name in pairs if size < most)
+    raise AssertionError("the last row holds for any number of ranks")
+
+
+def _of_kind(kind: str, **fields: Any) -> Algorithm:
+    """Return an algorithm of a kind that is here."""
+    return Algorithm.from_dict({"kind": kind, **fields})
+
+
+def _candidate(library: str, collective: str, called: str, machine: _Machine) -> Algorithm | None:
+    """The candidate of `advise` that a library calls so, or None."""
+    for candidate in known(collective).values():
+        if candidate.called.get(library, "").rpartition(" ")[2] == called:
+            try:
+                return candidate.make(machine.ranks, machine.network, machine.size)
+            except ValueError:  # a window that holds all other ranks, of too many ranks
+                return None
+    return None
+
+
+def _whole(machine: _Machine) -> dict[str, Any]:
+    """One segment, which holds the whole vector."""
+    return {"segment_bytes": max(machine.size, 1)}
+
+
+def _to_all(machine: _Machine) -> dict[str, Any]:
+    """A tree in which the root has all other ranks below it."""
+    return {"radix": max(machine.ranks, 2)}
+
+
+_Fields = Callable[[_Machine], dict[str, Any]] | None
+# What `candidates` do not name: the kind, its fields, and what is otherwise.
+_NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
+    ("Open MPI", "allreduce", "basic_linear"): ("reduce_broadcast_allreduce", None,
+        "from all ranks to one and back; here along binomial trees"),
+    ("Open MPI", "barrier", "linear"): ("tree_barrier", None,
+        "from all ranks to one and back; here along binomial trees"),
+    ("Open MPI", "barrier", "two_proc"): ("recursive_doubling_barrier", None, ""),
+    ("Open MPI", "broadcast", "basic_linear"): ("knomial_broadcast", _to_all, ""),
+    ("Open MPI", "broadcast", "chain"): ("chain_broadcast", _whole, ""),
+    ("Open MPI", "broadcast", "pipeline"): ("chain_broadcast", _whole, ""),
+    ("Open MPI", "broadcast", "split_binary_tree"): ("binary_tree_broadcast", _whole,
+        "each half of the vector goes down its half of the tree; here the whole does"),
+    ("Open MPI", "broadcast", "binary_tree"): ("binary_tree_broadcast", _whole, ""),
+    ("Open MPI", "broadcast", "knomial"): ("knomial_broadcast", None, ""),
+    ("Open MPI", "broadcast", "scatter_allgather"): ("scatter_allgather_broadcast", None,
+        "it gathers by recursive doubling; here around a ring"),
+    ("Open MPI", "reduce", "linear"): ("knomial_reduce", _to_all, ""),
+    ("Open MPI", "reduce", "chain"): ("binomial_reduce", None, "here a binomial tree"),
+    ("Open MPI", "reduce", "pipeline"): ("binomial_reduce", None, "here a binomial tree"),
+    ("Open MPI", "reduce", "binary"): ("binomial_reduce", None, "here a binomial tree"),
+    ("Open MPI", "reduce", "in-order_binary"): ("binomial_reduce", None, "here a binomial tree"),
+    ("Open MPI", "reduce", "rabenseifner"): ("binomial_reduce", None,
+        "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
+    ("Open MPI", "allgather", "neighbor"): ("ring_allgather", None,
+        "pairs of neighbours exchange two blocks in a round; here a block goes around a ring"),
+    ("Open MPI", "allgather", "two_proc"): ("recursive_doubling_allgather", None, ""),
+    ("Open MPI", "reduce_scatter", "non-overlapping"): ("recursive_halving_reduce_scatter", None,
+        "it reduces to rank 0 and scatters from it; here halves are exchanged"),
+    ("Open MPI", "reduce_scatter", "butterfly"): ("recursive_halving_reduce_scatter", None,
+        "here halves are exchanged, in recursive halving's order"),
+    ("Open MPI", "alltoall", "linear"): ("linear_alltoall", lambda _: {"window": MOST_WINDOW},
+        f"it has all messages under way; here {MOST_WINDOW:,}"),
+    ("Open MPI", "alltoall", "two_proc"): ("pairwise_alltoall", None, ""),
+    ("Open MPI", "gather", "linear_sync"): ("linear_gather", None,
+        "the root asks each rank for its block; here it does not"),
+    ("Open MPI", "scatter", "linear_nb"): ("linear_scatter", None,
+        "sends that do not wait for each other; here one follows the other"),
+    ("MPICH", "broadcast", "scatter_recursive_doubling_allgather"): ("scatter_allgather_broadcast",
+        None, "it gathers by recursive doubling; here around a ring"),
+    ("MPICH", "reduce", "reduce_scatter_gather"): ("binomial_reduce", None,
+        "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
+    ("MPICH", "barrier", "k_dissemination"): ("dissemination_barrier", None, ""),
+    ("MPICH", "gather", "binomial"): ("binomial_gather", None, ""),
+    ("MPICH", "scatter", "binomial"): ("binomial_scatter", None, ""),
+    ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", None,
+        "on powers of two it pairs i with i xor d; here i sends to i + d"),
+    ("NCCL", "broadcast", "Ring"): ("chain_broadcast", lambda _: {"segment_bytes": "512KiB"}, ""),
+    ("NCCL", "reduce", "Ring"): ("binomial_reduce", None, "here a binomial tree"),
+    ("NCCL", "allgather", "PAT"): ("bruck_allgather", None,
+        "binomial trees of all ranks, shifted against each other; here Bruck's exchange"),
+    ("NCCL", "reduce_scatter", "PAT"): ("recursive_halving_reduce_scatter", None,
+        "binomial trees of all ranks, shifted against each other; here recursive halving"),
+    ("NCCL", "alltoall", "sends and receives"): ("linear_alltoall", None, ""),
+}  # fmt: skip
+
+
+def _choice(library: str, collective: str, called: str, machine: _Machine) -> LibraryChoice:
+    """Return what a library calls so: a candidate of `advise`, or the nearest algorithm."""
+    found = _candidate(library, collective, called, machine)
+    if found is not None:
+        return LibraryChoice(found, called)
+    kind, fields, differs = _NEAREST[library, collective, called]
+    return LibraryChoice(_of_kind(kind, **(fields(machine) if fields else {})), called, differs)
+
+
+def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of Open MPI's component tuned, over all ranks alike."""
+    ranks, elements = machine.ranks, machine.elements
+    number = int(_looked_up(_TUNED[collective], ranks, machine.size))
+    called = _TUNED_NAMES[collective].split()[number - 1]
+    runs, odd = called, ranks & (ranks - 1)
+    # What the algorithms do by themselves, in coll_base_*.c.
+    if collective == "allreduce":
+        if runs == "segmented_ring":  # the rules give no length of a segment
+            runs = "ring"
+        if runs == "ring" and elements < ranks:
+            runs = "recursive_doubling"
+        elif runs == "rabenseifner" and elements < power_below(ranks):
+            runs = "basic_linear"
+    elif collective == "allgather":
+        if runs == "recursive_doubling" and odd:
+            runs = "bruck"
+        elif runs == "neighbor" and ranks % 2:
+            runs = "ring"
+    elif runs == "scatter_allgather" and elements < ranks:
+        runs = "basic_linear"
+    elif collective == "reduce":
+        if runs == "rabenseifner" and elements < power_below(ranks):
+            runs = "linear"
+    elif runs == "linear_sync" and collective == "alltoall":  # no limit of messages under way
+        runs = "linear"
+    choice = _choice("Open MPI", collective, runs, machine)
+    if runs == "nonoverlapping":
+        choice = choice._replace(
+            differs="reduce and broadcast are chosen anew; here along binomial trees"
+        )
+    return choice._replace(called=called if runs == called else f"{called}, which runs {runs}")
+
+
+def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of Open MPI 5.0: han on several nodes of several ranks, else tuned.
+
+    ompi/mca/coll/han/coll_han_module.c says what han does, coll_han_component.c its defaults:
+    segments of 64 KiB, tuned within nodes, libnbc between them.
+    """
+    if not machine.has_levels or collective in ("alltoall", "reduce_scatter", "scan"):
+        return _tuned(collective, machine)
+    if collective == "allreduce":
+        return LibraryChoice(
+            _of_kind(
+                "hierarchical_allreduce",
+                node_ranks=machine.node_ranks,
+                inter_node="reduce_broadcast_allreduce",
+            ),
+            "han",
+            "segments of 64 KiB are reduced in a node, reduced to one node, broadcast from it and "
+            "in each node, each while others are at other stages; here the whole vector is at one "
+            "stage, along binomial trees",
+        )
+    found = _tuned(collective, machine)
+    differs = "; here what tuned would run over all ranks alike"
+    return found._replace(called="han", differs="within nodes and between them" + differs)
+
+
+def _mpir(collective: str, machine: _Machine) -> str:
+    """MPICH's name of its choice over all ranks alike."""
+    size = machine.size * (machine.ranks if collective == "allgather" else 1)
+    called = _looked_up(_MPIR[collective], machine.ranks, size)
+    few = machine.elements < power_below(machine.ranks)
+    if few and called in ("reduce_scatter_allgather", "reduce_scatter_gather"):
+        return "recursive_doubling" if collective == "allreduce" else "binomial"
+    return called
+
+
+_SHARED_MEMORY = "ranks of a node combine through shared memory; here along binomial trees"
+
+
+def _mpich(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of MPICH 4 and 5 with the device ch4: in two levels on several nodes.
+
+    maint/tuning/coll/ch4/generic.json (the same in 4.1 to 5.0.2) composes a collective of those
+    within nodes, through shared memory (posix_generic.json), and between their first ranks.
+    """
+    size, ranks = machine.size, machine.ranks
+    if machine.node_ranks == ranks > 1 and collective in (
+        "allreduce",
+        "broadcast",
+        "reduce",
+        "barrier",
+    ):
+        kind = {"allreduce": "reduce_broadcast_allreduce", "barrier": "tree_barrier"}
+        algorithm = _of_kind(kind.get(collective, f"binomial_{collective}"))
+        return LibraryChoice(algorithm, "release_gather", _SHARED_MEMORY)
+    if not machine.has_levels:
+        return _choice("MPICH", collective, _mpir(collective, machine), machine)
+    leaders = machine._replace(ranks=machine.nodes, node_ranks=1)
+    between = _mpir(collective, leaders)
+    in_two = f"{between} between nodes"
+    if collective == "allreduce":
+        inter = _choice("MPICH", collective, between, leaders).algorithm
+        algorithm = _of_kind(
+            "hierarchical_allreduce", node_ranks=machine.node_ranks, inter_node=inter
+        )
+        return LibraryChoice(algorithm, in_two, _SHARED_MEMORY)
+    if collective == "broadcast":
+        if ranks < 8 or size < 12288:
+            return LibraryChoice(_of_kind("binomial_broadcast"), in_two, _two_levels("one"))
+        if ranks == power_below(ranks) and size < 524288:
+            algorithm = _of_kind("scatter_allgather_broadcast")
+            return LibraryChoice(algorithm, in_two, _two_levels("scatter and ring"))
+    if collective == "reduce":
+        return LibraryChoice(_of_kind("binomial_reduce"), in_two, _two_levels("a binomial tree"))
+    if collective == "barrier":
+        return LibraryChoice(_of_kind("tree_barrier"), in_two, _two_levels("a binomial tree"))
+    if collective == "scan":
+        algorithm = _of_kind("recursive_doubling_scan")
+        return LibraryChoice(algorithm, in_two, _two_levels("recursive doubling"))
+    return _choice("MPICH", collective, _mpir(collective, machine), machine)
+
+
+def _two_levels(what: str) -> str:
+    return f"within nodes and between them; here {what} over all ranks"
+
+
+# NCCL 2.30.7, src/graph/tuning.cc: microseconds; of protocols LL, LL128, Simple.
+_PROTOCOLS = ("LL", "LL128", "Simple")
+_BASE_LATENCY = {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), "PAT": (8.0, 8.0, 8.0)}
+_NVLINK_LATENCY = {"Tree": (0.6, 1.25, 4.0), "Ring": (0.6, 1.9, 3.4), "PAT": (0, 0, 4.0)}
+_NET_LATENCY = {"Tree": (5.0, 8.5, 14.0), "Ring": (2.7, 4.0, 14.0), "PAT": (0, 0, 14.0)}
+# GB/s, of H100 and CPUs of Intel, by 1, 2 and more nodes.
+_LL_BANDWIDTH = (141.0, 39.0, 20.4)
+_RING_LL128_OF_CHANNEL = 36.7
+_TREE_LL128_OF_CHANNEL = (36.7, 36.7, 29.0)
+_TREE_OF_CHANNEL = (38.7, 41.4, 36.0)
+_CHANNELS = 16
+_NET_OVERHEAD = 1.0  # microseconds, of a CPU of Intel
+_PLATEAU = 1.4  # of a ring between nodes whose ranks have 64 bytes or more in a channel
+# Of powers of two from 64 bytes on.
+_TREE_CORRECTION = (
+    (1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
+     0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0),
+    (1.0, 1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6,
+     0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1.0, 1.0, 1.0),
+    (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
+     0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
+)  # fmt: skip
+_NCCL = {
+    "allreduce": ("Tree", "Ring"),
+    "broadcast": ("Ring",),
+    "reduce": ("Ring",),
+    "allgather": ("Ring", "PAT"),
+    "reduce_scatter": ("Ring", "PAT"),
+}
+
+
+_NVLINK, _CARD = 18 * 20.6, 50.0  # GB/s, where the network says none: links of topo.h, 400 Gb/s
+
+
+def _gigabytes(network: Network, usual: float) -> float:
+    """The bandwidth of a network, GB/s."""
+    return 1e-9 / getattr(network, network.seconds_per_byte) if network.has_bandwidth else usual
+
+
+def _bandwidth(machine: _Machine) -> float:
+    """The bandwidth of a ring, GB/s: over all cards of a node, where there are several nodes."""
+    network = machine.network
+    if not isinstance(network, Hierarchy):
+        return _gigabytes(network, _CARD)
+    inside = _gigabytes(network.networks[0], _NVLINK)
+    outside = _gigabytes(network.networks[-1], _CARD)
+    if machine.node_ranks == 1:
+        return outside
+    if machine.nodes == 1:
+        return inside
+    return min(inside, outside * (1 if network.shared_card else machine.node_ranks))
+
+
+def nccl_time(collective: str, algorithm: str, protocol: str, machine: _Machine) -> float:
+    """The time that NCCL's tuning model expects, in microseconds; infinite where it has none."""
+    ranks, nodes, size = machine.ranks, machine.nodes, machine.size
+    place, which = _PROTOCOLS.index(protocol), min(nodes, 3) - 1
+    if ranks == 1:
+        return 0.0
+    bandwidth = _bandwidth(machine)
+    base, near, far = (
+        table[algorithm][place] for table in (_BASE_LATENCY, _NVLINK_LATENCY, _NET_LATENCY)
+    )
+    if nodes == ranks:
+        far = _NET_LATENCY["Tree"][place]
+    steps = {"allreduce": 2 * (ranks - 1), "broadcast": ranks, "reduce": ranks}.get(
+        collective, ranks - 1
+    )
+    hops = nodes.bit_length() - 1
+    if collective == "allgather":
+        size *= ranks  # NCCL counts those of all ranks
+    if algorithm == "Ring":
+        if protocol == "LL":
+            bandwidth = min(_LL_BANDWIDTH[which], bandwidth * 0.5)
+        elif protocol == "LL128":
+            bandwidth = min(bandwidth * 0.92, _CHANNELS * _RING_LL128_OF_CHANNEL)
+        bandwidth *= ranks / steps
+        if collective in ("broadcast", "reduce"):
+            latency = base + (near if nodes == 1 else far)
+        else:
+            overhead = 0.0
+            if nodes > 1:
+                overhead = _NET_OVERHEAD * (3 if protocol == "Simple" else 1)
+            across = 0 if nodes == 1 else (2 if collective == "allreduce" else 1) * (nodes - 1)
+            latency = base + (steps - across) * max(near, overhead) + across * far
+        if (protocol == "Simple" and nodes > 1 and collective == "allreduce"
+                and size / (_CHANNELS * ranks) >= 64):  # fmt: skip
+            latency *= _PLATEAU
+    elif algorithm == "Tree":
+        bandwidth = min(bandwidth * 0.92, _CHANNELS * _TREE_OF_CHANNEL[which])
+        if protocol == "LL":
+            bandwidth = min(bandwidth / 3.8, _LL_BANDWIDTH[which])
+        elif protocol == "LL128":
+            part = 7 / 9 if nodes == 1 else 120 / 128
+            bandwidth = min(bandwidth * part, _CHANNELS * _TREE_LL128_OF_CHANNEL[which])
+        bandwidth *= 0.5
+        latency = base + 2 * ((ranks // nodes - 1) * near + hops * far)
+        power = (size >> 6).bit_length() - 1
+        if 0 <= power < 23:
+            bandwidth *= _TREE_CORRECTION[place][power]
+    else:
+        if protocol != "Simple" or nodes != ranks:
+            return math.inf
+        bandwidth *= 0.75
+        latency = base + hops * (far / 3.5) + ranks * 2.8
+    return latency + size / (1000 * bandwidth)
+
+
+def _nccl(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of NCCL 2.30 on H100 with NVLink in a node: what its model expects to be fastest.
+
+    Bandwidths are those of the network. NVLS and CollNet, where switches combine, are left out.
+    """
+    if collective == "alltoall":
+        return _choice("NCCL", collective, "sends and receives", machine)
+    if collective not in _NCCL:
+        raise ValueError(f"collective must be one that NCCL has: {', '.join(_NCCL)}, alltoall; "
+                         f"got {shorten(collective)}")  # fmt: skip
+    pairs = [(one, protocol) for one in _NCCL[collective] for protocol in _PROTOCOLS]
+    best = min(pairs, key=lambda one: nccl_time(collective, one[0], one[1], machine))
+    found = _choice("NCCL", collective, best[0], machine)
+    if best[0] == "Tree" and machine.has_levels:
+        found = found._replace(differs="trees between nodes, a chain in each; here over all ranks")
+    return found._replace(called="/".join(best))
+
+
+_LIBRARIES: dict[str, tuple[str, Callable[[str, _Machine], LibraryChoice]]] = {
+    "openmpi-4.1": ("Open MPI 4.1", _tuned),
+    "openmpi-5": ("Open MPI 5", _openmpi_5),
+    "mpich-4": ("MPICH 4", _mpich),
+    "mpich-5": ("MPICH 5", _mpich),
+    "nccl-2.30": ("NCCL 2.30", _nccl),
+}
+_NEWEST = {name.partition("-")[0]: name for name in _LIBRARIES}
+LIBRARY_NAMES = (*_LIBRARIES, *_NEWEST)
+"""Libraries with their versions; without one, the newest is meant."""
+
+
+@dataclass(frozen=True)
+class LibraryRules:
+    """The rules by which a library chooses the algorithm of a collective.
+
+    Parameters
+    ----------
+    name : str
+        "openmpi-5", "openmpi-4.1", "mpich-5", "mpich-4" or "nccl-2.30"; "openmpi", "mpich" and
+        "nccl" are the newest.
+    collective : str
+        "allreduce", "barrier", "broadcast" and so on.
+
+    Raises
+    ------
+    ValueError
+        No such library or collective.
+
+    Notes
+    -----
+    Without tuning files and parameters of a site, of an operation that commutes. Ranks of a node
+    are those of the first level of a `Hierarchy` with block placement; on any other network each
+    rank is on a node of its own. Where a rule counts elements, they have 8 bytes.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> network = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
+    >>> found = LibraryRules("openmpi").choice(64, network, 2**20)
+    >>> found.called, found.algorithm.kind
+    ('rabenseifner', 'rabenseifner_allreduce')
+    """
+
+    name: str = DEFAULT_LIBRARY
+    collective: str = "allreduce"
+
+    def __post_init__(self) -> None:
+        name = _NEWEST.get(self.name, self.name)
+        check_choice(name, "library", list(LIBRARY_NAMES))
+        check_choice(self.collective, "collective", COLLECTIVES)
+        object.__setattr__(self, "name", name)
+
+    @property
+    def title(self) -> str:
+        """The library in words, such as "MPICH 5"."""
+        return _LIBRARIES[self.name][0]
+
+    def choice(self, ranks: int, network: Network, message_bytes: int) -> LibraryChoice:
+        """Return what the library would run.
+
+        Parameters
+        ----------
+        ranks, network, message_bytes
+            As in `Case`.
+
+        Raises
+        ------
+        ValueError
+            The library does not have the collective.
+        """
+        width = 1
+        if isinstance(network, Hierarchy) and network.spans:
+            width = min(network.spans[0], ranks)
+        scattered = width > 1 and getattr(network, "placement", "block") != "block"
+        machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
+        found = _LIBRARIES[self.name][1](self.collective, machine)
+        if scattered:
+            return found._replace(
+                differs="it knows nodes; as their ranks are not consecutive here, its choice is "
+                "that for nodes of one rank"
+            )
+        return found
+
+    def in_words(self, ranks: int, network: Network, message_bytes: int) -> str:
+        """Return what it runs, and what stands for that, as text."""
+        found = self.choice(ranks, network, message_bytes)
+        differs = f" ({found.differs})" if found.differs else ""
+        return f"algorithm: {self.title} runs {found.called}: {found.algorithm.kind}{differs}"
+
+    def to_dict(self) -> dict[str, str]:
+        """The plain values, for JSON."""
+        return {"library": self.name, "collective": self.collective}
+
+
+def is_library(name: str) -> bool:
+    """Return whether a name is that of a library; ValueError for a version that is not known."""
+    if name not in LIBRARY_NAMES and name.partition("-")[0] in _NEWEST:
+        known_ones = list(LIBRARY_NAMES)
+        raise ValueError(
+            f"algorithm {name}: there are the rules of {', '.join(_LIBRARIES)}"
+            f"{did_you_mean(name, known_ones)}"
+        )
+    return name in LIBRARY_NAMES
+
+
+def algorithm_for(
+    algorithm: Algorithm | LibraryRules, ranks: int, network: Network, message_bytes: int
+) -> Algorithm:
+    """Return the algorithm that is run: itself, or what a library chooses."""
+    if isinstance(algorithm, LibraryRules):
+        return algorithm.choice(ranks, network, message_bytes).algorithm
+    return algorithm
