@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .algorithms.library_choice import LibraryRules
 from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
 from .case import Case
 from .collect import STOPPED, Report, collect
@@ -35,8 +36,10 @@ from .slowdown import (
     RANKS,
     CollectiveQuestion,
     SlowdownRow,
+    algorithm_in_words,
     allow_for_recordings,
     caution_notes,
+    library_fact,
     part_in_words,
     ranks_in_words,
     repetition,
@@ -108,6 +111,8 @@ class NoiseLimitTable(Answer):
         Whether Ctrl-C ended it: the rows are those of the numbers of ranks that were finished.
     unmet : tuple of (int, SourceHits)
         Numbers of ranks, and the sources of which too few hits are expected there for the mean.
+    library : LibraryRules or None
+        Whose choice the algorithm is, where it was asked for: it may differ between rows.
     """
 
     case: Case
@@ -120,6 +125,7 @@ class NoiseLimitTable(Answer):
     confidence: float
     stopped: bool = False
     unmet: tuple[tuple[int, SourceHits], ...] = ()
+    library: LibraryRules | None = None
 
     columns = (
         Column("ranks", heading="ranks"),
@@ -148,7 +154,7 @@ class NoiseLimitTable(Answer):
         """Return the question that was asked."""
         size, repeated = show_size(self.case.message_bytes), repetition(self.case)
         return (
-            f"{part_in_words(self.case.algorithm)}, {size}{repeated}, slowed down (mean) by "
+            f"{algorithm_in_words(self)}, {size}{repeated}, slowed down (mean) by "
             f"{self.at_most:g} at most, under noise: {self.noise}"
         )
 
@@ -158,7 +164,7 @@ class NoiseLimitTable(Answer):
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
-        return {"stopped": self.stopped}
+        return {"stopped": self.stopped, **library_fact(self)}
 
     @property
     def drawn(self) -> tuple[NoiseLimitRow, ...]:
@@ -182,7 +188,7 @@ class NoiseLimitTable(Answer):
         """Say what the numbers are, and how sure they are."""
         case = self.case
         text = [
-            *caution_notes(case, self.rows),
+            *caution_notes(self),
             Note(
                 "realizations",
                 f"{self.realizations:,} realizations for each value that was tried, seed "
@@ -429,7 +435,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
         words = "; ".join([looked_for.words, *map(part_in_words, others)])
         return NoiseLimitTable(cases[len(rows) - 1], words, looked_for.field, self.at_most,
                                tuple(rows), self.realizations, self.seed, self.confidence,
-                               ended == STOPPED, tuple(unmet))  # fmt: skip
+                               ended == STOPPED, tuple(unmet), self.library)  # fmt: skip
 
 
 noise_limit = call_of(NoiseLimitQuestion, NoiseLimitQuestion.answer, "noise_limit")

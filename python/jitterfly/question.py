@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 from .algorithms import Algorithm, Butterfly
+from .algorithms.library_choice import LibraryRules, is_library
 from .backends import BACKENDS, backend_named
 from .case import MOST_CYCLES, Case, check_case, read_algorithm
 from .fields import (
@@ -360,25 +361,33 @@ class NoiseParameter(
                 for i, one in enumerate(sources)]  # fmt: skip
 
 
-class AlgorithmParameter(Parameter[Algorithm | str | None, Algorithm]):
-    """The algorithm of the collective; a butterfly where it is left out.
+class AlgorithmParameter(
+    Parameter[Algorithm | LibraryRules | str | None, Algorithm | LibraryRules]
+):
+    """The algorithm of the collective, or whose choice it is; a butterfly where it is left out.
 
     On a command line its name is read with ranks, network and message size (`cli.options`).
     """
 
-    takes = "Algorithm | str | None"
+    takes = "Algorithm | LibraryRules | str | None"
     metavar = "NAME"
 
-    def read(self, value: Any, name: str) -> Algorithm:
+    def read(self, value: Any, name: str) -> Algorithm | LibraryRules:
         if isinstance(value, str):
-            value = read_algorithm(value)
-        if value is not None and not isinstance(value, Algorithm):
+            value = LibraryRules(value) if is_library(value) else read_algorithm(value)
+        if value is not None and not isinstance(value, (Algorithm, LibraryRules)):
             raise ValueError(f"{name} must be an Algorithm such as Butterfly(...), or text, got "
                              f"{shorten(value)}")  # fmt: skip
         return Butterfly() if value is None else value
 
     def from_plain(self, value: Any, name: str) -> Any:
+        if isinstance(value, Mapping) and "library" in value:
+            check_keys(value, ("library", "collective"), name)
+            return LibraryRules(value["library"], value.get("collective", "allreduce"))
         return Algorithm.from_dict(value, name) if isinstance(value, Mapping) else value
+
+    def plain(self, value: Algorithm | LibraryRules) -> Any:
+        return value.to_dict()
 
 
 class Backend(Parameter[str, str]):
@@ -479,7 +488,10 @@ class CollectiveParameters(Question):
     algorithm: AlgorithmParameter = AlgorithmParameter(
         "the algorithm of the collective; a butterfly allreduce where it is left out",
         "Where that takes more than twice as long without noise as the best candidate of `advise`, "
-        "as for long messages, the first line of the answer says so (`faster_candidate`).",
+        "as for long messages, the first line of the answer says so (`faster_candidate`). "
+        '``"openmpi"``, ``"mpich"`` or ``"nccl"``, also with a version (``"openmpi-5"``): what '
+        "that library runs for an allreduce of so many ranks and bytes; ``LibraryRules(name, "
+        "collective)`` for others.",
         default=None,
         usual="butterfly",
     )

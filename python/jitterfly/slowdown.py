@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from . import stats
 from .algorithms import Algorithm
+from .algorithms.library_choice import LibraryChoice, LibraryRules
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of
 from .backends import check_backend
 from .case import (
@@ -79,14 +80,16 @@ def _faster(place: int) -> Callable[[Any, Any], object]:
     """Return the function that gives a row's value of a faster algorithm: 0 name, 1 its time."""
 
     def value(answer: Any, row: Any) -> object:
-        found = faster_candidate(dataclasses.replace(answer.case, ranks=row.ranks))
+        found = faster_candidate(case_on(answer, row.ranks))
         return "" if found is None else (found.name, found.noise_free)[place]
 
     return value
 
 
 QUESTION_COLUMNS = (
-    Column("algorithm", value=lambda answer, _: part_in_words(answer.case.algorithm)),
+    Column(
+        "algorithm", value=lambda answer, row: part_in_words(case_on(answer, row.ranks).algorithm)
+    ),
     Column("message_bytes", value=lambda answer, _: answer.case.message_bytes),
     Column("cycles", value=lambda answer, _: answer.case.cycles),
     Column("compute_time", SECONDS, value=lambda answer, _: answer.case.compute_time),
@@ -143,6 +146,8 @@ class SlowdownTable(Answer):
         The mean completion under each resampled recording, seconds.
     unmet : tuple of (int, SourceHits)
         Ranks, and a source of which their realizations expect too few hits for the mean.
+    library : LibraryRules or None
+        Whose choice the algorithm is, where it was asked for: it may differ between rows.
     """
 
     case: Case
@@ -152,6 +157,7 @@ class SlowdownTable(Answer):
     samples: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     resampled: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     unmet: tuple[tuple[int, SourceHits], ...] = ()
+    library: LibraryRules | None = None
 
     columns = (
         Column("ranks", heading="ranks"),
@@ -179,7 +185,7 @@ class SlowdownTable(Answer):
     def title(self, where: str = "") -> str:
         """Say what was simulated, and under which noise; `where` stands between them."""
         size, repeated = show_size(self.case.message_bytes), repetition(self.case)
-        what = f"{part_in_words(self.case.algorithm)}, {size}{repeated}{where}"
+        what = f"{algorithm_in_words(self)}, {size}{repeated}{where}"
         return f"{what}, under noise: {self.noise_in_words()}"
 
     def noise_in_words(self) -> str:
@@ -189,14 +195,14 @@ class SlowdownTable(Answer):
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
         resampled = {"resampled": self.resampled} if self.resampled.size else {}
-        return {"stopped": self.stopped, **resampled}
+        return {"stopped": self.stopped, **resampled, **library_fact(self)}
 
     def notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are."""
         case, first, drawn = self.case, self.rows[0], any(self.case.random_sources)
         recorded = self._recording_notes()
         text = [
-            *caution_notes(case, self.rows),
+            *caution_notes(self),
             Note(
                 "realizations",
                 f"{first.mean.realizations:,} realizations for each number of ranks, seed "
@@ -300,13 +306,24 @@ class CollectiveQuestion(CollectiveParameters):
         part=ENGINE,
     )
 
+    @property
+    def library(self) -> LibraryRules | None:
+        """The library whose choice the algorithm is, or None."""
+        return self.algorithm if isinstance(self.algorithm, LibraryRules) else None
+
+    def _algorithm_on(self, ranks: int) -> Algorithm:
+        """The algorithm that is run on so many ranks."""
+        if isinstance(self.algorithm, LibraryRules):
+            return self.algorithm.choice(ranks, self.network, self.message_bytes).algorithm
+        return self.algorithm
+
     def cases_under(self, noise: Sequence[Noise], ranks: Sequence[int]) -> list[Case]:
         """The cases by ascending ranks, with errors and warnings, before anything runs."""
         check_confidence(self.confidence)
         check_backend(self.backend, self.threads)
         with naming_fields(*self.parameters()):
             cases = [
-                Case(count, algorithm=self.algorithm, network=self.network, noise=noise,
+                Case(count, algorithm=self._algorithm_on(count), network=self.network, noise=noise,
                      message_bytes=self.message_bytes, cycles=self.cycles,
                      compute_time=self.compute_time)
                 for count in ranks
@@ -412,7 +429,8 @@ class SlowdownQuestion(CollectiveQuestion):
         answers, ended = collect(cases, simulated, self.progress)
         rows, means = zip(*answers, strict=True)
         last, stopped = cases[len(rows) - 1], ended == STOPPED
-        return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means), tuple(unmet))
+        return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means), tuple(unmet),
+                             self.library)  # fmt: skip
 
 
 slowdown = call_of(SlowdownQuestion, SlowdownQuestion.answer, "slowdown")
@@ -596,11 +614,57 @@ def repetition(case: Case) -> str:
     return f", {case.cycles:,} cycles" + (f" with {before} before each" if before else "")
 
 
-def caution_notes(case: Case, rows: Sequence[Any]) -> list[Note]:
-    """Say where the algorithm is a bad choice on the ranks of rows, and what the network is."""
-    cases = (dataclasses.replace(case, ranks=row.ranks) for row in rows)
-    network = f"network: {part_in_words(case.network)}"
+def case_on(answer: Any, ranks: int) -> Case:
+    """The case of an answer's row: of so many ranks, with the algorithm that is run there."""
+    case: Case = answer.case
+    algorithm = case.algorithm
+    if answer.library is not None:
+        algorithm = answer.library.choice(ranks, case.network, case.message_bytes).algorithm
+    return dataclasses.replace(case, ranks=ranks, algorithm=algorithm)
+
+
+def _choices(answer: Any) -> list[tuple[int, LibraryChoice]]:
+    """The library's choice on the ranks of each row."""
+    case = answer.case
+    ranks = [row.ranks for row in answer.rows]
+    return [(one, answer.library.choice(one, case.network, case.message_bytes)) for one in ranks]
+
+
+def _on_ranks(words: Sequence[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Texts, each once, and the ranks that have it in words."""
+    texts = dict.fromkeys(text for _, text in words)
+    return [(text, ranks_in_words([one for one, own in words if own == text])) for text in texts]
+
+
+def algorithm_in_words(answer: Any) -> str:
+    """The algorithm of an answer's rows; of a library's choice also whose it is, and where."""
+    if answer.library is None:
+        return part_in_words(answer.case.algorithm)
+    parts = _on_ranks([(one, part_in_words(found.algorithm)) for one, found in _choices(answer)])
+    words = "; ".join(f"{text} on {ranks}" if parts[1:] else text for text, ranks in parts)
+    return f"{answer.library.collective} as {answer.library.title} runs it: {words}"
+
+
+def library_fact(answer: Any) -> dict[str, Any]:
+    """The library whose choice the algorithm is, and that of each row, for JSON."""
+    if answer.library is None:
+        return {}
+    chosen = [found.algorithm.to_dict() for _, found in _choices(answer)]
+    return {"library": answer.library.name, "algorithms": chosen}
+
+
+def caution_notes(answer: Any) -> list[Note]:
+    """Say where the algorithm is a bad choice or stands in for another, and the network."""
+    cases = (case_on(answer, row.ranks) for row in answer.rows)
+    network = f"network: {part_in_words(answer.case.network)}"
     cautions = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
+    if answer.library is not None:
+        title, found = answer.library.title, _choices(answer)
+        different = [(one, f"{own.called}: {own.differs}") for one, own in found if own.differs]
+        cautions += [
+            Note("library", f"{title} runs {text}" + f" ({ranks})" * (len(found) > 1))
+            for text, ranks in _on_ranks(different)
+        ]
     return [*cautions, Note("network", network, PICTURE)]
 
 

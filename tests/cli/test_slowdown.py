@@ -536,8 +536,6 @@ def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
          "--algorithm ring_allgather is not for barrier, which has dissemination_barrier, "),
         (["--algorithm", "ring", "--collective", "barier"],
          "--collective must be one of 'allreduce', "),
-        (["--collective", "barrier"],
-         "--collective says which --algorithm NAME is meant, and none is given"),
         (["--algorithm", "butterfly_after_4"],
          "--algorithm butterfly_after_4 does not fit: 4 ranks have 2 partners to forward to, not"),
         (["--algorithm", "rng"], "got 'rng' (did you mean 'ring'?)"),

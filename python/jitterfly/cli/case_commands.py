@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MOST_ROUNDS
+from ..algorithms.library_choice import LibraryRules, algorithm_for
 from ..case import Case, ScarceRecordingWarning, Workload
 from ..fields import (
     MOST_REALIZATIONS,
@@ -97,7 +98,9 @@ class CaseOptions(CollectiveParameters):
     def case(self) -> Case:
         """Make the case; errors carry the field."""
         with naming_fields(*self.parameters()):
-            return Case(**{name: getattr(self, name) for name in self.parameters()})
+            given = {name: getattr(self, name) for name in self.parameters()}
+            how = self.ranks, self.network, self.message_bytes
+            return Case(**{**given, "algorithm": algorithm_for(self.algorithm, *how)})
 
 
 def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:
@@ -212,9 +215,13 @@ def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
-    case = read_question(chosen, CaseOptions).case()
+    asked = read_question(chosen, CaseOptions)
+    case, name = asked.case(), chosen.algorithm
+    if isinstance(asked.algorithm, LibraryRules):
+        tell(asked.algorithm.in_words(case.ranks, case.network, case.message_bytes))
+        name = None
     own_network = chosen.network is not None
-    tell_understood(case.network, case.noise, own_network, case.algorithm, chosen.algorithm)
+    tell_understood(case.network, case.noise, own_network, case.algorithm, name)
     return case, own_seed or 0, ""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ..algorithms import Algorithm
+from ..algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
 from ..network import Network
@@ -173,23 +174,30 @@ def read_question(
 def add_algorithm(parser: argparse._ActionsContainer) -> None:
     """Add `--algorithm` and `--collective` to argparse's."""
     add = parser.add_argument
-    add("--algorithm", metavar="NAME", help="a kind such as ring_allreduce or "
+    add("--algorithm", metavar="NAME", help="a library (openmpi, openmpi-4.1, mpich, nccl, ...): "
+        "what it runs for so many ranks and bytes; or a kind such as ring_allreduce or "
         "dissemination_barrier, or as `jitterfly advise` calls it: ring (default butterfly, an "
         "allreduce); double_binary_tree_allreduce is in segments of 512 KiB, as there, all others "
         "with segments in 8 KiB; hierarchical_allreduce has the nodes of --network")  # fmt: skip
-    add("--collective", metavar="NAME", help="of an --algorithm such as ring: as of `jitterfly "
-        "advise` (default allreduce)")  # fmt: skip
+    add(
+        "--collective",
+        metavar="NAME",
+        help="allreduce, broadcast, ...: of an --algorithm such as "
+        f"mpich or ring (default allreduce); without --algorithm as {DEFAULT_LIBRARY} runs it",
+    )
 
 
 def algorithm(
     chosen: argparse.Namespace, ranks: Iterable[int], network: Network, message_bytes: int
-) -> Algorithm:
+) -> Algorithm | LibraryRules:
     """Return what `--algorithm` names, for these ranks and messages (see `algorithm_named`)."""
     from ..advice import algorithm_named
 
     name, collective = chosen.algorithm, chosen.collective
     if name is None and collective is not None:
-        raise ValueError("--collective says which --algorithm NAME is meant, and none is given")
+        name = DEFAULT_LIBRARY
+    if name is not None and is_library(name):
+        return LibraryRules(name, collective or "allreduce")
     name = "butterfly" if name is None else name
     return algorithm_named(name, collective, ranks, network, message_bytes)
 

@@ -78,7 +78,8 @@ def _run(chosen: argparse.Namespace) -> int:
     case = question.cases[-1]
     noise = case.noise if isinstance(question, SlowdownQuestion) else question.others
     given = chosen.network is not None
-    tell_understood(case.network, noise, given, case.algorithm, chosen.algorithm)
+    named = None if question.library else case.algorithm  # the answer's first line says it
+    tell_understood(case.network, noise, given, named, chosen.algorithm)
     with show_phases(begun=started) as phases:
         answer = question.answer()
     print_report(answer.report(), chosen)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Algorithm
+from ..algorithms.library_choice import LibraryRules, algorithm_for, is_library
 from ..case import Case
 from ..fields import check_integer, counted, shorten
 from ..files import check_output, write_together
@@ -206,7 +207,7 @@ class ScheduleBuilder:
 
     def collective(
         self,
-        algorithm: Algorithm | str,
+        algorithm: Algorithm | LibraryRules | str,
         message_bytes: int | str,
         *,
         ranks: Iterable[int] | None = None,
@@ -218,9 +219,11 @@ class ScheduleBuilder:
 
         Parameters
         ----------
-        algorithm : Algorithm or str
+        algorithm : Algorithm, LibraryRules or str
             Such as ``RingAllreduce()``, or its kind: ``"ring_allreduce"``. Not one with redundant
-            exchanges, which GOAL can not say.
+            exchanges, which GOAL can not say. ``LibraryRules("nccl", "allgather")``: what that
+            library runs for so many ranks and bytes, each rank on a node of its own; ``"nccl"`` for
+            an allreduce. On nodes of several: ``LibraryRules(...).choice(...).algorithm``.
         message_bytes : int or str
             The size that the algorithm is given, from 1, as `Case` takes it.
         ranks : iterable of int, optional
@@ -235,6 +238,10 @@ class ScheduleBuilder:
         group, label = self._read_ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
         size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
+        if isinstance(algorithm, str) and is_library(algorithm):
+            algorithm = LibraryRules(algorithm)
+        if isinstance(algorithm, LibraryRules):
+            algorithm = algorithm_for(algorithm, len(group), self._network, size)
         case = Case(len(group), algorithm=algorithm, network=self._network, message_bytes=size)
         steps = case.cycle_steps()
         check_expressible(case, steps)

@@ -1,0 +1,342 @@
+"""What Open MPI, MPICH and NCCL choose: by their sources, and by the libraries themselves."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from support.mpi_libraries import mpichs
+from support.tuning_cases import taken_from_tree
+
+import jitterfly as jf
+from jitterfly.advice.tuning.mpich import MPICH
+from jitterfly.algorithms import library_choice
+from jitterfly.algorithms.algorithm import COLLECTIVES
+from jitterfly.algorithms.library_choice import LIBRARY_NAMES, LibraryRules, is_library
+from jitterfly.cli import main
+from jitterfly.slowdown import SlowdownQuestion
+
+FLAT = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
+NODES = jf.Hierarchy([(48, FLAT), FLAT])
+# Algorithms by their numbers, as the functions ompi_coll_tuned_*_intra_dec_fixed of Open MPI 5.0.9
+# give them where they are compiled alone: a word for each number of ranks, a digit for each size.
+RANKS = (2, 6, 24, 48, 100, 400, 1500, 3000, 6000)
+SIZES = (1, 8, 100, 1500, 5000, 20_000, 100_000, 300_000, 700_000, 2_000_000)
+NUMBERS = {
+    "allreduce": """
+        4333445666 4433366666 5533666666 5556666666 3333333666
+        2222666666 2222366666 2222366666 2222536666""",
+    "barrier": """
+        3333333333 1111111111 3333333333 3333333333 4444444444
+        6666666666 6666666666 6666666666 4444444444""",
+    "broadcast": """
+        3351115165 5565611112 7777666668 6666777777 7777777777
+        7777747777 7777777788 7777777888 7777777888""",
+    "reduce": """
+        7411111323 4444225151 4444555555 5555555555 5555555555
+        5555555555 5555555555 5555555555 5556555555""",
+    "reduce_scatter": """
+        3333334333 1222222333 2222222333 1122444433 1114444444
+        1114444444 1112424444 1112444444 1112244444""",
+    "allgather": """
+        6666666666 3333333333 3333333333 3335554444 3335554444
+        3325555454 3333555555 2233555555 3323555555""",
+    "alltoall": """
+        2225224552 4444441121 4334414144 3331111144 3331111222
+        3334412222 3331411444 3334144111 3333444444""",
+    "gather": """
+        3222222333 2221121333 2222222222 2222222222 2222222222
+        2222122222 2222222222 2222222222 2222222222""",
+    "scatter": """
+        3111111111 2222213331 2222213333 2223333333 2223333333
+        2223333333 2223333333 2223333333 2223333333""",
+}
+
+
+def test_open_mpis_tables_are_those_of_its_source():
+    count = 0
+    for collective, words in NUMBERS.items():
+        for ranks, digits in zip(RANKS, words.split(), strict=True):
+            for size, digit in zip(SIZES, digits, strict=True):
+                table = library_choice._TUNED[collective]
+                assert library_choice._looked_up(table, ranks, size) == digit, (collective, ranks)
+                count += 1
+    assert count == 810
+
+
+# A choice and the nearest algorithm, where that is another one with a note.
+OPEN_MPI = [
+    ("allreduce", 64, 262143, "recursive_doubling", jf.RecursiveDoublingAllreduce(), ""),
+    ("allreduce", 64, 262144, "rabenseifner", jf.RabenseifnerAllreduce(), ""),
+    ("allreduce", 3072, 2**20, "rabenseifner", jf.RabenseifnerAllreduce(), ""),
+    ("allreduce", 2, 2**17, "segmented_ring, which runs ring", jf.RingAllreduce(), ""),
+    # Fewer elements of 8 bytes than ranks.
+    ("allreduce", 24, 32, "segmented_ring, which runs recursive_doubling",
+     jf.RecursiveDoublingAllreduce(), ""),
+    ("allreduce", 48, 255, "rabenseifner", jf.RabenseifnerAllreduce(), ""),
+    ("allreduce", 48, 248, "rabenseifner, which runs basic_linear",
+     jf.ReduceBroadcastAllreduce(), "binomial trees"),
+    ("allgather", 24, 8, "recursive_doubling, which runs bruck", jf.BruckAllgather(), ""),
+    ("allgather", 16, 8, "recursive_doubling", jf.RecursiveDoublingAllgather(), ""),
+    ("allgather", 33, 2000, "neighbor, which runs ring", jf.RingAllgather(), ""),
+    ("allgather", 34, 2000, "neighbor", jf.RingAllgather(), "neighbours"),
+    ("broadcast", 6, 8192, "basic_linear", jf.KnomialBroadcast(radix=6), ""),
+    ("broadcast", 100, 8, "knomial", jf.KnomialBroadcast(radix=4), ""),
+    ("broadcast", 6, 2**20, "chain", jf.ChainBroadcast(segment_bytes=2**20), ""),
+    ("alltoall", 24, 100, "modified_bruck", jf.BruckAlltoall(), ""),
+    ("alltoall", 2000, 2**20, "linear_sync, which runs linear", jf.LinearAlltoall(window=1024),
+     "1,024"),
+    ("barrier", 6, 8, "linear", jf.TreeBarrier(), "binomial trees"),
+    ("barrier", 100, 8, "bruck", jf.DisseminationBarrier(), ""),
+    ("scan", 100, 8, "linear", jf.LinearScan(), ""),
+    ("reduce", 6, 100, "binary", jf.BinomialReduce(), "a binomial tree"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("collective", "ranks", "size", "called", "algorithm", "differs"),
+                         OPEN_MPI)  # fmt: skip
+def test_what_open_mpi_runs_on_one_level(collective, ranks, size, called, algorithm, differs):
+    for name in ("openmpi-4.1", "openmpi-5", "openmpi"):
+        found = LibraryRules(name, collective).choice(ranks, FLAT, size)
+        assert found[:2] == (algorithm, called)
+        assert (differs in found.differs) if differs else found.differs == ""
+
+
+def test_open_mpis_han_takes_over_on_several_nodes():
+    """In 5.0, of several ranks each; not of what it does not have."""
+    trees = jf.HierarchicalAllreduce(48, inter_node="reduce_broadcast_allreduce")
+    five, four = LibraryRules("openmpi-5"), LibraryRules("openmpi-4.1")
+    assert five.choice(3072, NODES, 2**20)[:2] == (trees, "han")
+    assert four.choice(3072, NODES, 2**20)[:2] == (jf.RabenseifnerAllreduce(), "rabenseifner")
+    for machine, ranks in ((NODES, 48), (FLAT, 3072), (jf.Hierarchy([(1, FLAT), FLAT]), 64)):
+        assert five.choice(ranks, machine, 2**20) == four.choice(ranks, machine, 2**20)
+    for collective in COLLECTIVES:
+        called = LibraryRules("openmpi-5", collective).choice(96, NODES, 2**10).called
+        assert (called == "han") == (collective not in ("alltoall", "reduce_scatter", "scan"))
+
+
+def test_mpich_composes_levels():
+    """An allreduce in a node, between nodes, in a node (`composition_alpha` of ch4)."""
+    rules = LibraryRules("mpich-5")
+    for ranks, size, inter in (
+        (3072, 2**20, "rabenseifner_allreduce"),
+        (3072, 8, "recursive_doubling_allreduce"),
+        (3072, 504, "recursive_doubling_allreduce"),  # 63 elements, for 64 nodes
+        (3072, 512, "rabenseifner_allreduce"),
+        (100, 2**20, "rabenseifner_allreduce"),  # nodes of 48, 48 and 4
+    ):
+        found = rules.choice(ranks, NODES, size)
+        assert found.algorithm == jf.HierarchicalAllreduce(48, inter_node=inter), (ranks, size)
+        assert "shared memory" in found.differs
+    assert rules.choice(48, NODES, 8).called == "release_gather"
+    assert rules.choice(64, FLAT, 8)[1:] == ("recursive_doubling", "")
+    assert rules.choice(64, FLAT, 2**20)[0] == jf.RabenseifnerAllreduce()
+    assert LibraryRules("mpich-4").choice(64, FLAT, 9) == rules.choice(64, FLAT, 9)
+    # By broadcast's own thresholds, of which those of the device come first.
+    broadcast = LibraryRules("mpich", "broadcast")
+    assert [broadcast.choice(96, NODES, size).called for size in (12287, 12288)] == [
+        "binomial between nodes", "binomial"]  # fmt: skip
+    assert broadcast.choice(96, NODES, 12289).called == "scatter_ring_allgather"
+
+
+def _mpich_grid():
+    """Numbers of ranks and sizes, at which a plain tree decides."""
+    for collective in COLLECTIVES:
+        for ranks in (2, 7, 8, 12, 64, 3072):
+            for size in (8, 9, 256, 257, 2048, 2049, 12288, 12289, 32769, 2**19, 2**19 + 1):
+                yield collective, ranks, size
+
+
+def test_mpichs_tables_are_those_of_the_library_that_is_installed():
+    """Of its own tree of decisions, which the library holds, in 660 places."""
+    libraries = [one.libmpi for one in mpichs() if Path(one.libmpi).is_file()]
+    if not libraries:
+        pytest.skip("MPICH is not installed (mpiexec, and libmpi.so.12 or libmpich.so.12)")
+    for libmpi in libraries:
+        tree = MPICH().settings("a.json", libmpi=libmpi).tree
+        places = list(_mpich_grid())
+        for collective, ranks, size in places:
+            name = {"broadcast": "bcast"}.get(collective, collective)
+            total = size * (ranks if collective == "allgather" else 1)
+            own = taken_from_tree(
+                tree, name, comm_size=ranks, avg_msg_size=size, total_msg_size=total,
+                count=-(-size // 8), comm_hierarchy="flat", is_sendbuf_inplace="no",
+                is_node_consecutive="no",
+            )  # fmt: skip
+            own = own.partition("_intra_")[2].replace("k_dissemination", "dissemination")
+            machine = library_choice._Machine(ranks, 1, FLAT, size)
+            ours = library_choice._mpir(collective, machine)
+            assert own == ours.replace("k_dissemination", "dissemination"), (collective, ranks)
+        assert len(places) == 660
+
+
+# Microseconds, from the formulas and constants of NCCL 2.30.7's ncclTopoTuneModel by hand, on 16
+# nodes of 8 with 400 GB/s in a node and 8 cards of 50 GB/s, or on one node.
+DGX = jf.Hierarchy([(8, jf.LogGOPS(L="1us", o="1us", G="400GB/s")),
+                    jf.LogGOPS(L="5us", o="1us", G="50GB/s")])  # fmt: skip
+EXPECTED = [
+    # 6.6 + (254 - 30) * max(0.6, 1.0) + 30 * 2.7, and 20.4 GB/s * 128 / 254
+    ("Ring", "LL", 128, 2**20, 6.6 + 224 + 81 + 2**20 / (1000 * 20.4 * 128 / 254)),
+    # 8.4 + 224 * max(3.4, 3) + 30 * 14, times 1.4, and 400 GB/s
+    ("Ring", "Simple", 128, 2**30, 1.4 * (8.4 + 761.6 + 420) + 2**30 / (400e3 * 128 / 254)),
+    # 6.8 + 2 * (7 * 0.6 + 4 * 5), and min(0.92 * 400 / 3.8, 20.4) / 2 GB/s, of 1 MiB times 0.5
+    ("Tree", "LL", 128, 2**20, 6.8 + 48.4 + 2**20 / (1000 * 10.2 * 0.5)),
+    ("Ring", "LL", 8, 64, 6.6 + 14 * 0.6 + 64 / (1000 * 141 * 8 / 14)),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "protocol", "ranks", "size", "time"), EXPECTED)
+def test_nccls_model(algorithm, protocol, ranks, size, time):
+    machine = library_choice._Machine(ranks, 8, DGX, size)
+    found = library_choice.nccl_time("allreduce", algorithm, protocol, machine)
+    assert found == pytest.approx(time, rel=1e-9)
+
+
+def test_nccl_takes_what_its_model_finds_fastest():
+    rules = LibraryRules("nccl")
+    assert rules.choice(128, DGX, 64).called == "Tree/LL"
+    assert rules.choice(8, DGX, 2**30)[:2] == (jf.RingAllreduce(), "Ring/Simple")
+    tree = jf.DoubleBinaryTreeAllreduce(segment_bytes="512KiB")
+    assert rules.choice(128, DGX, 2**20).algorithm == tree
+    assert LibraryRules("nccl", "allgather").choice(8, DGX, 2**20).algorithm == jf.RingAllgather()
+    # Its allgather and reduce-scatter by trees (PAT) are for one rank a node.
+    one = LibraryRules("nccl", "reduce_scatter").choice(64, FLAT, 2**10)
+    assert one.called == "PAT/Simple"
+    assert "recursive halving" in one.differs
+    with pytest.raises(ValueError, match=r"one that NCCL has: allreduce.*got 'barrier'"):
+        LibraryRules("nccl", "barrier").choice(8, DGX, 8)
+
+
+def test_every_choice_is_an_algorithm_that_runs():
+    """Also at 1 rank and with no bytes, which a Hockney network takes."""
+    for network in (NODES, FLAT, DGX, jf.Hockney("1us", "1ns")):
+        for name in LIBRARY_NAMES:
+            for collective in COLLECTIVES:
+                rules = LibraryRules(name, collective)
+                if rules.name.startswith("nccl") and collective not in library_choice._NCCL:
+                    continue
+                for ranks in (1, 2, 5, 49, 100):
+                    for size in (network.smallest_message, 100, 2**15):
+                        found = rules.choice(ranks, network, size)
+                        jf.Case(
+                            ranks, algorithm=found.algorithm, network=network, message_bytes=size
+                        )
+                        assert collective in found.algorithm.kind
+
+
+def test_ranks_that_are_not_consecutive_have_a_note():
+    cyclic = jf.Hierarchy([(48, FLAT), FLAT], placement="cyclic")
+    found = LibraryRules("mpich").choice(96, cyclic, 2**20)
+    assert found.algorithm == jf.RabenseifnerAllreduce()
+    assert "not consecutive" in found.differs
+
+
+def test_names():
+    assert LibraryRules("nccl").name == "nccl-2.30"
+    assert (LibraryRules().name, LibraryRules().title) == ("mpich-5", "MPICH 5")
+    assert LibraryRules("openmpi", "scan").to_dict() == {
+        "library": "openmpi-5", "collective": "scan"}  # fmt: skip
+    assert is_library("mpich")
+    assert not is_library("ring")
+    with pytest.raises(
+        ValueError, match=r"algorithm openmpi-3: there are the rules of openmpi-4\.1"
+    ):
+        is_library("openmpi-3")
+    with pytest.raises(ValueError, match="library must be one of"):
+        LibraryRules("lam")
+    with pytest.raises(ValueError, match="collective must be one of"):
+        LibraryRules("mpich", "allreduced")
+
+
+# As an operator asks: an MPI_Allreduce of 1 MiB on 64 nodes of 48, whose ranks share a card.
+MACHINE = (
+    "48: L=300ns,o=100ns,G=0.05ns; L=1us,o=200ns,G=25GB/s,shared_card=true"
+)  # fmt: skip
+NOISE = "kind=renewal,gap=100ms,duration=4ms,start=stationary"
+ASKED = ["--noise", NOISE, "--bytes", "1MiB", "--network", MACHINE, "--realizations", "20"]
+
+
+def test_an_operator_names_a_collective(capsys):
+    assert main(["slowdown", "--ranks", "3072", "--collective", "allreduce", *ASKED, "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert found["algorithm"] == {"library": "mpich-5", "collective": "allreduce"}
+    (row,), (chosen,) = found["rows"], found["algorithms"]
+    assert (chosen["kind"], chosen["inter_node"]["kind"]) == (
+        "hierarchical_allreduce", "rabenseifner_allreduce")  # fmt: skip
+    assert row["noise_free"] == pytest.approx(0.9e-3, rel=0.2)
+    # The same answer as of the algorithm that it names, given by its fields.
+    rabenseifner = jf.HierarchicalAllreduce(48, inter_node="rabenseifner_allreduce")
+    same = jf.slowdown(NOISE, 3072, algorithm=rabenseifner, network=MACHINE, message_bytes="1MiB",
+                       realizations=20)  # fmt: skip
+    assert row["slowdown"]["value"] == pytest.approx(float(same.rows[0].slowdown.value), rel=1e-12)
+    # That of leaders who exchange whole vectors is about as late, a butterfly hardly.
+    whole = jf.slowdown(NOISE, 3072, algorithm=jf.HierarchicalAllreduce(48), network=MACHINE,
+                        message_bytes="1MiB", realizations=20)  # fmt: skip
+    late = float(whole.rows[0].mean.value) - whole.rows[0].noise_free
+    assert row["mean"]["value"] - row["noise_free"] == pytest.approx(late, rel=0.2)
+    assert "library" in found["note_codes"]
+
+
+def test_the_first_line_says_which_algorithm_each_row_has(capsys):
+    words = ["slowdown", "--ranks", "16,64,96", "--algorithm", "openmpi", *ASKED]
+    words[words.index("1MiB")] = "64KiB"
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0].startswith(
+        "allreduce as Open MPI 5 runs it: rabenseifner_allreduce on 16 ranks; "
+        "hierarchical_allreduce, node_ranks = 48, inter_node = reduce_broadcast_allreduce on 64, "
+        "96 ranks, 64 KiB, under noise"
+    )
+    assert "\nOpen MPI 5 runs han: segments of 64 KiB" in captured.out
+    assert "algorithm:" not in captured.err
+    answer = jf.slowdown(NOISE, "16,64,96", algorithm="openmpi", network=MACHINE, realizations=5,
+                         message_bytes="64KiB")  # fmt: skip
+    rows = list(csv.DictReader(answer.to_csv().splitlines()))
+    assert [row["algorithm"].partition(",")[0] for row in rows] == [
+        "rabenseifner_allreduce", "hierarchical_allreduce", "hierarchical_allreduce"]  # fmt: skip
+
+
+def test_a_noise_limit_and_an_explanation_take_it_as_well(capsys):
+    limit = jf.noise_limit("period=1ms,duration=max,start=stationary", "16,64", at_most=1.5,
+                           algorithm=LibraryRules("nccl"), realizations=20)  # fmt: skip
+    assert limit.title().startswith("allreduce as NCCL 2.30 runs it: ")
+    assert limit.to_dict()["library"] == "nccl-2.30"
+    words = ["explain", "--ranks", "96", "--collective", "broadcast", *ASKED]
+    assert main(words) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("scatter_allgather_broadcast on 96 ranks")
+    told = "algorithm: MPICH 5 runs scatter_ring_allgather: scatter_allgather_broadcast\n"
+    assert captured.err.startswith(told)
+
+
+def test_a_question_is_the_same_after_json():
+    question = SlowdownQuestion(NOISE, 4, algorithm=LibraryRules("mpich", "barrier"))
+    values = question.to_dict()
+    assert values["algorithm"] == {"library": "mpich-5", "collective": "barrier"}
+    again = SlowdownQuestion.from_dict(json.loads(json.dumps(values)))
+    assert again.algorithm == question.algorithm
+    assert again.cases == question.cases
+    with pytest.raises(ValueError, match="algorithm: unknown key 'kind'"):
+        SlowdownQuestion.from_dict(values | {"algorithm": {"library": "mpich", "kind": "x"}})
+
+
+def test_a_schedule_takes_it_for_its_group(tmp_path):
+    def text(algorithm):
+        builder = jf.ScheduleBuilder(8)
+        builder.collective(algorithm, "1MiB")
+        builder.write(tmp_path / "app.goal")
+        return (tmp_path / "app.goal").read_text()
+
+    assert text("openmpi") == text("rabenseifner_allreduce")
+    assert text(LibraryRules("nccl", "allgather")) == text("ring_allgather")
+
+
+@pytest.mark.parametrize(("words", "error"), [
+    (["--algorithm", "mpich-9"], "--algorithm mpich-9: there are the rules of openmpi-4.1"),
+    (["--algorithm", "nccl", "--collective", "scan"], "--collective must be one that NCCL has"),
+    (["--collective", "gatherv"], "--collective must be one of 'allreduce'"),
+])  # fmt: skip
+def test_what_there_is_no_rule_for(words, error, capsys):
+    assert main(["slowdown", "--ranks", "8", *ASKED, *words]) != 0
+    assert error in capsys.readouterr().err
