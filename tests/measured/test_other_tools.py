@@ -23,12 +23,6 @@ BEGINNINGS = {
         "rtla timerlat hist",
     ),
     "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
-    "nccl-tests": (
-        "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20\n#\n"
-        "#       size         count      type   redop     time   algbw   busbw #wrong\n"
-        "           8             2     float     sum    19.10    0.00    0.00      0\n",
-        "osu_allreduce -d cuda",
-    ),
     "perftest": (
         " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
         " 2       1000          1.36           7.12         1.39\n",

@@ -3,6 +3,10 @@
 The parsers of OSU's and IMB's logs, `osu` and `imb`, collect rows and say which lines they left
 out. The n-way dissemination benchmark of cloud_noise (De Sensi et al., arXiv 2210.15315) writes the
 time of each rank, separated by spaces, a line an iteration.
+
+nccl-tests and rccl-tests print a row for each size, with times out of place and in place. Sizes are
+those of the whole buffer. Older versions do not name their program, such as all_reduce_perf; a
+job's log has its command, else sizes, counts and bandwidths tell which collective it may be.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...fields import counted, reads_as_number, shorten
+from ...fields import StoredText, counted, reads_as_number, shorten
 from ..measurements import CollectiveTable, Measured, PerRankSamples
 from .columns import MAX_COUNT, Row, clock_notes, number_rows
 from .text import Format, Options, TextFile
@@ -233,11 +237,217 @@ def _part(
     return PerRankSamples("dissemination", size, len(columns) - 1, times)
 
 
+_PERFS = {"all_reduce": "allreduce", "all_gather": "allgather", "reduce_scatter": "reduce_scatter",
+          "alltoall": "alltoall", "alltoallv": "", "broadcast": "broadcast", "reduce": "reduce",
+          "gather": "gather", "scatter": "scatter", "sendrecv": "", "hypercube": ""}  # fmt: skip
+"""Programs of nccl-tests, without their _perf: the collective that each times, "" for others."""
+_PERF = re.compile(rf"(?:^|[\s/])({'|'.join(_PERFS)})_perf(?:_mpi)?(?=\s|$)")
+_NCCL_TABLE = re.compile(
+    r"^#[ \t]{1,40}size[ \t]{1,40}count[ \t]{1,40}type[ \t].{0,80}\btime[ \t]{1,40}algbw[ \t]{1,40}"
+    r"busbw\b.{0,80}$",
+    re.MULTILINE,
+)
+_NCCL_START = re.compile(r"#[ \t]{0,9}nThreads?:? \d{1,9} n[Gg]pus:? \d")
+_NCCL_NUMBER = re.compile(r"\b((?:warmup |agg )?iters): ?(\d{1,9})\b")
+_NCCL_RANK = re.compile(r"#[ \t]{1,40}Rank[ \t]{1,9}(\d{1,9})[ \t].{0,40}\bPid\b")
+_NCCL_UNITS = re.compile(r"#[ \t]{1,60}\(B\)[ \t]{1,40}\(elements\)[ \t]{1,80}\(us\)[ \t]")
+_BYTES_OF_TYPE = {
+    1: ("int8", "uint8", "char", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2"),
+    2: ("half", "bfloat16", "float16"),
+    4: ("int32", "uint32", "int", "float"),
+    8: ("int64", "uint64", "double"),
+}
+_SAME = 0.05  # by so much a ratio of two bandwidths may be off, as they are rounded
+
+
+@dataclass
+class _Run(LogTable):
+    """A run of one program of nccl-tests; `program` "" where the log does not name it."""
+
+    program: str = ""
+    ranks: int = 0
+    iterations: int = 0
+    aggregated: int = 1
+    has_units: bool = False
+
+
+def _nccl_runs(text: TextFile, left_out: LeftOut) -> list[_Run]:
+    """All runs, in their order; rows that are cut off go to `left_out`."""
+    found: list[_Run] = []
+    program, run = "", _Run(0, None)
+    ranks: set[int] = set()
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        named = _PERF.search(content[:4000])
+        if _NCCL_START.match(content):
+            run = _Run(line, None, program=program)
+            program, ranks = "", set()
+            numbers = dict(_NCCL_NUMBER.findall(content))
+            run.iterations = int(numbers.get("iters", 0))
+            run.aggregated = int(numbers.get("agg iters", 1)) or 1
+        elif match := _NCCL_RANK.match(content):
+            ranks.add(int(match[1]))
+        elif _NCCL_TABLE.match(content):
+            if run.names is not None:
+                raise text.error(
+                    line,
+                    "a second table begins without a line `# nThread` above: several processes "
+                    "wrote at once, as those of a build without MPI do",
+                )
+            run.names, run.line = words[1:], line
+            run.ranks = len(ranks) if ranks == set(range(len(ranks))) else 0
+            found.append(run)
+        elif _NCCL_UNITS.match(content):
+            run.has_units = True
+        elif named and "concluded" in content:
+            run.program = run.program or named[1]
+        elif named and run.line and run.names is None:
+            run.program = named[1]
+        elif named:  # what follows is another run
+            program, run = named[1], _Run(0, None)
+        elif words and words[0].isdecimal() and run.names is not None:
+            if len(words) == len(run.names):
+                run.rows.append((line, words))
+            elif len(words) > 1:
+                left_out.add(line, content, "it is cut off, or no row")
+    return found
+
+
+def _read_nccl(text: TextFile, options: Options) -> Measured:
+    """A table for each collective, with the out-of-place times of all its runs."""
+    left_out = LeftOut(text)
+    found = Collectives(text)
+    notes: list[str] = []
+    others: list[str] = []
+    for run in _nccl_runs(text, left_out):
+        ranks = options.ranks or run.ranks
+        if not run.has_units:
+            raise text.error(run.line, "has no line of units with (us) below its columns")
+        if "time" not in (run.names or ()):
+            others.append(f"line {run.line}: it has no column `time` (-C reports CPU time)")
+            continue
+        if ranks == 1:
+            others.append(f"line {run.line}: of one rank alone (a build without MPI?)")
+            continue
+        if run.rows and not run.program:
+            operation = _collective_of_columns(text, run, ranks)
+            notes.append(
+                f"the log does not name the program above line {run.line}: by its columns it is "
+                f"{operation}{' (sendrecv may print the same)' * (operation == 'allreduce')}"
+            )
+        else:
+            operation = _PERFS.get(run.program, "")
+        if not operation:
+            others.append(f"line {run.line}: {run.program or 'a table without rows'}")
+            continue
+        _add_nccl_rows(found, run, operation, ranks, left_out)
+        if run.aggregated > 1:
+            notes.append(
+                f"{run.aggregated} operations were launched together (-m): a time is a part of "
+                "theirs, and less than that of one alone"
+            )
+    if others:
+        notes.append(f"left out, other tests: {'; '.join(others[:_MAX_NOTES])}")
+    if not found.rows:
+        left_out.check_nothing()
+        if others:
+            raise text.error(None, f"has no times of a collective: {'; '.join(others[:3])}")
+    if not options.ranks and any(row["ranks"] == 0 for rows in found.rows.values() for row in rows):
+        notes.append(StoredText(
+            "the file does not list its ranks, whose number is 0 here (give ", "ranks", ")"
+        ))  # fmt: skip
+    notes = [
+        "times are out of place, the mean over iterations that follow each other without a "
+        "barrier, and over ranks unless -a was given: no single iteration, no spread",
+        *dict.fromkeys(notes),
+        *left_out.notes(),
+    ]
+    return Measured(found.tables(), "nccl", {"tool": "nccl-tests or rccl-tests"}, tuple(notes))
+
+
+def _add_nccl_rows(
+    found: Collectives, run: _Run, operation: str, ranks: int, left_out: LeftOut
+) -> None:
+    """Add the good rows of a run, whose sizes become those of each rank's block."""
+    text, names = found.text, run.names or []
+    wrong = next((at for at, name in enumerate(names) if name in ("#wrong", "error")), None)
+    time = names.index("time")
+    for line, words in run.rows:
+        size = text.integer(line, words[0], "size", high=MAX_COUNT)
+        if operation != "reduce_scatter":
+            size = text.integer(line, words[1], "count", high=MAX_COUNT) * _element(
+                text, line, words
+            )
+        said = words[wrong] if wrong is not None else "0"
+        bad = reads_as_number(said) and float(said) > 0 and names[wrong or 0] == "#wrong"
+        if bad:
+            left_out.add(line, text.lines[line - 1], "its data were wrong (#wrong)")
+        elif not size:
+            left_out.add(line, text.lines[line - 1], "it moves no data")
+        else:
+            known = {"ranks": ranks, "bytes": size}
+            if run.iterations:
+                known["iterations"] = run.iterations * run.aggregated
+            found.add(line, operation, ["mean"], [words[time]], **known)
+
+
+def _element(text: TextFile, line: int, words: list[str]) -> int:
+    """The bytes of one element of a row's type."""
+    for size, names in _BYTES_OF_TYPE.items():
+        if words[2] in names:
+            return size
+    raise text.error(line, f"has a type that is not known, {shorten(words[2])}")
+
+
+def _collective_of_columns(text: TextFile, run: _Run, ranks: int) -> str:
+    """The collective that is told by sizes, counts, roots and bandwidths where no name is.
+
+    Sizes are those of the whole buffer: N times a count where each rank has its own part.
+    """
+    names = run.names or []
+    row = dict(zip(names, run.rows[0][1], strict=False))
+    rooted = row.get("root", "-1") != "-1"
+    reduces = row.get("redop", "none") != "none"
+    sizes = [
+        (int(size), text.integer(at, count, "count", high=MAX_COUNT) * _element(text, at, words))
+        for at, words in run.rows
+        for size, count in [words[:2]]
+        if int(size)
+    ]
+    whole = bool(sizes) and all(size == count for size, count in sizes)
+    parts = bool(sizes and ranks) and all(size == count * ranks for size, count in sizes)
+    if whole and not parts and rooted:
+        return "reduce" if reduces else "broadcast"
+    if whole and not parts and reduces:
+        ratio = 2 * (ranks - 1) / ranks if ranks else 0.0
+        bandwidths = (
+            [words[names.index(key)] for key in ("algbw", "busbw")] for _, words in run.rows
+        )
+        fast = [(float(alg), float(bus)) for alg, bus in bandwidths
+                if reads_as_number(alg) and reads_as_number(bus) and float(alg) >= 1]  # fmt: skip
+        if not ratio or all(abs(bus / alg / ratio - 1) < _SAME for alg, bus in fast):
+            return "allreduce"
+    if parts and not whole and reduces and not rooted:
+        return "reduce_scatter"
+    raise text.error(
+        run.line,
+        "does not name its program, and its columns may be those of several collectives: put a "
+        "line with its name above, such as `all_gather_perf`, as the command of a job's log has it",
+    )
+
+
 FORMATS = (
     Format(
         "dissemination",
         "times of a dissemination on every rank",
         sign=lambda head: _HEAD.match(head.lstrip()),
         read=_read_dissemination,
+    ),
+    Format(
+        "nccl",
+        "nccl-tests and rccl-tests",
+        ("ranks",),
+        sign=_NCCL_TABLE.search,
+        read=_read_nccl,
     ),
 )

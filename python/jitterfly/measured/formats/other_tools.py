@@ -49,12 +49,6 @@ _TOOLS = (
         _COLLECTIVES,
     ),
     _Tool(
-        "the output of nccl-tests or rccl-tests",
-        r"^# nThread \d+ n[Gg]pus \d|^#.{0,200}\balgbw\s+busbw\b",
-        "OSU's collectives are read, also on GPUs (osu_allreduce -d cuda); `jitterfly "
-        "compare-measured` takes a text file with one time in each line as well",
-    ),
-    _Tool(
         "the output of perftest (ib_write_lat, ib_send_bw)",
         r"^[ \t]{0,40}#bytes[ \t]+#iterations[ \t]",
         _LATENCY,
