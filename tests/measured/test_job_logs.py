@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from support.commands import error_of
-from support.noise_samples import load_bytes
+from support.noise_samples import load_bytes, sample
+from support.paths import NOISE_SAMPLES
+from support.scale import some
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -227,6 +229,69 @@ def test_the_command_takes_the_name_that_tells_tables_apart(tmp_path, capsys):
     assert "2.51 µs" in capsys.readouterr().out
 
 
+LABELS = [
+    "[1,0]<stdout>:",
+    "[1,0]<stdout>: ",
+    "[prterun-n7-123@1,0]<stdout>: ",
+    "Sun Mar  1 12:00:07 2026[1,0]<stdout>:",
+    "Sun Mar  1 12:00:07 2026<stdout>:",
+    "[0] ",
+    "0: ",
+    "  12: ",
+    "2026-03-01T12:00:07.1234567Z ",
+    "2026-03-01T12:00:07.123456Z 01O ",
+    "[2026-03-01 12:00:07,250] ",
+    "[12:00:07] ",
+    "Mar  1 12:00:07 n7 slurmstepd[4711]: ",
+    "2026-03-01T12:00:07.1234567Z 0: ",
+]
+OF_A_TOOL = sorted(
+    path.name
+    for path in NOISE_SAMPLES.iterdir()
+    if path.suffix not in (".md", ".csv", ".dat") or path.name == "dissemination.csv"
+)
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("name", some(OF_A_TOOL, 6))
+def test_labels_in_front_of_the_lines_of_any_format(name, label):
+    lines = (NOISE_SAMPLES / name).read_text().splitlines()
+    log = "".join(f"{label}{line}\n" for line in lines)
+    assert load_bytes(log.encode()).parts == sample(name).parts
+    warned = f"{label}a library warns\n{log}"
+    if name not in ("netgauge_latency.out", "dissemination.csv"):  # whose head must come first
+        assert load_bytes(warned.encode()).parts == sample(name).parts
+
+
+@pytest.mark.parametrize(
+    "label", ["[1,{}]<stdout>: ", "[{}] ", "{}: ", "Mar  1 12:00:07 n{} job: "]
+)
+def test_labels_of_several_processes(label):
+    """One of them has measured, or each: then it must be said which."""
+    lines = (NOISE_SAMPLES / "oslat.txt").read_text().splitlines()
+    alone = "".join(
+        f"{label.format(3)}{line}\n" + f"{label.format(k % 3)}warns\n" * (k % 4 == 0)
+        for k, line in enumerate(lines)
+    )
+    assert load_bytes(alone.encode()).parts == sample("oslat.txt").parts
+    both = "".join(f"{label.format(k)}{line}\n" for line in lines for k in (1, 2))
+    with pytest.raises(FormatError, match=r"has the output of several processes \(.*1.*, .*2.*\)"):
+        load_bytes(both.encode())
+    wrong = alone.replace("Minimum", "Maximum")
+    with pytest.raises(FormatError, match="line 21: has a second row 'Maximum'"):
+        load_bytes(wrong.encode())
+
+
+def test_what_only_looks_like_a_label_stays():
+    table = "start_us,duration_us\n" + "".join(f"{3 * k},1\n" for k in range(20))
+    assert load_bytes(table.encode()).format == "csv"
+    numbers = "".join(f"{k}: {50 + k % 2}\n" for k in range(200))
+    with pytest.raises(FormatError):  # the labels may be numbers of samples
+        load_bytes(numbers.encode())
+    with pytest.raises(FormatError, match="unknown"):
+        load_bytes(b"[1] [2] [3] [4] " * 5000)
+
+
 @pytest.mark.parametrize(
     "label",
     ["[1,0]<stdout>: ", "[1,0]<stdout>:", "[prterun-node7-123@1,0]<stdout>: ", "0: ", "  0: ",
@@ -312,7 +377,7 @@ def test_other_files_are_refused_by_name(tmp_path, capsys):
         (osu(), "is of OSU micro-benchmarks of collectives, and has no parameters"),
         (imb(), "is of Intel MPI Benchmarks of collectives, and has no parameters"),
         ("#size\trtt\n1\t3.1\n1\t3.2\n", "is of Netgauge one-one latencies, and has no parameters"),
-        ("oslat V 2.60\nTotal runtime: 10 seconds\n", "is a report of oslat"),
+        ("oslat V 2.60\nTotal runtime: 10 seconds\n", "is of the report of oslat, and has no"),
     ):
         path.write_text(log)
         assert name in error_of(capsys, "network", "parameters", path)

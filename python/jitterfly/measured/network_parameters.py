@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..fields import check_integer, counted, parameter
 from ..units import Time, parse_seconds, show_seconds
-from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu
+from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu, without_labels
 from .formats.collectives import LeftOut, good_rows
 from .formats.columns import Row, number_rows
 from .measurements import LogGPTable
@@ -85,7 +85,7 @@ def read_parameters(
     OSError
         It can not be read.
     """
-    text = open_text(path)
+    text = without_labels(open_text(path))
     most = 2**62 if most_bytes is None else check_integer(most_bytes, "most_bytes", 1, 2**62)
     least = 1 if least_bytes is None else check_integer(least_bytes, "least_bytes", 1, 2**62)
     if least > most:

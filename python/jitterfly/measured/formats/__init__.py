@@ -34,7 +34,8 @@ _MODULES = (rtla, ftrace, rt_tests, osu, imb, collectives, netgauge, sysjitter, 
 PLAIN = ("fwq", "ftq", "csv")
 
 __all__ = ["HEAD_BYTES", "PLAIN", "Format", "FormatError", "Measured", "Options", "OtherTool",
-           "TextFile", "find", "formats", "known_for", "open_text", "read"]  # fmt: skip
+           "TextFile", "find", "formats", "known_for", "open_text", "read",
+           "without_labels"]  # fmt: skip
 
 
 @cache
@@ -43,8 +44,28 @@ def formats() -> dict[str, Format]:
     return {form.name: form for module in _MODULES for form in module.FORMATS}
 
 
+def without_labels(text: TextFile) -> TextFile:
+    """A file without what a launcher or a log put in front of each line, where it is known then.
+
+    Raises
+    ------
+    FormatError
+        Several processes have written what is known.
+    """
+    return text.without_labels(_is_of_a_tool)
+
+
+def _is_of_a_tool(head: str) -> bool:
+    """Return whether a file that begins so is of a known tool, not just of plain numbers."""
+    named = fixed_quanta.is_of_threads(head) or known_for(head, "")[0]
+    known = (form for form in formats().values() if form.name not in PLAIN)
+    return bool(named) or any(form.recognise(head) for form in known)
+
+
 def find(text: TextFile, options: Options | None = None) -> str:
     """The name of the format of a file; numbers for which `quantum` is given are FTQ's.
+
+    The file is without labels in front of its lines (`without_labels`).
 
     Raises
     ------
@@ -101,6 +122,7 @@ def read(text: TextFile, name: str | None = None, options: Options | None = None
     """
     known = formats()
     options = options or Options()
+    text = without_labels(text)
     name = find(text, options) if name is None else check_choice(name, "format", list(known))
     chosen = known[name]
     if name in PLAIN:

@@ -55,10 +55,15 @@ _SPEED = re.compile(
 )
 
 
+def is_of_threads(head: str) -> bool:
+    """Return whether a file that begins so is of LLNL's fwq with threads or processes."""
+    return any(sign.search(head.encode()) for sign in (_SPEEDS, _RUNNING))
+
+
 def _is_fwq(head: str) -> bool:
     if _NETGAUGE_FWQ in head or re.search(r"^#.{0,80}\bfwq\b", head[:4096], re.I | re.M):
         return True
-    if _SPEEDS.search(head.encode()) or _RUNNING.search(head.encode()):
+    if is_of_threads(head):
         return True
     values = single_column(head)
     # Most of them close to the smallest, and a tail above: durations. Counts have it below.

@@ -591,7 +591,7 @@ FORMATS = (
     ),
     Format(
         "oslat",
-        "report of oslat",
+        "the report of oslat",
         sign=lambda head: _OSLAT.search(head) or _OSLAT_JSON.search(head),
         read=_read_oslat,
     ),

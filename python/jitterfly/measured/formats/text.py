@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import re
@@ -34,13 +35,20 @@ class OtherTool(FormatError):
     """A file that is known for what it is, and not read: no other reading of it makes sense."""
 
 
-# What launchers put in front of each line: Open MPI's --tag-output and --timestamp-output, MPICH's
-# -prepend-rank, Slurm's --label.
+# What stands in front of each line of a job's log: labels of Open MPI (--tag-output, also with
+# --timestamp-output), MPICH (-prepend-rank) and Slurm (--label), then dates of a CI's log, of a
+# system's. The group is the process, where a label has one.
 _LABELS = (
-    rb"[^\n<>]{0,80}<std(?:out|err|diag)>:[ ]?",
-    rb"\[[0-9]{1,8}\][ ]",
-    rb"[ ]{0,8}[0-9]{1,8}:[ ]?",
+    rb"(?:[^\n<>\[]{0,80}(?:(\[[^\]\n]{1,60}\])[^\n<>]{0,60})?)<std(?:out|err|diag)>:[ ]?",
+    rb"\[([0-9]{1,8})\][ ]",
+    rb"[ ]{0,8}([0-9]{1,8}):[ ]?",
+    rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
+    rb"(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?:?()(?: [0-9]{2}[OE][+ ]?)?[ ]?",
+    rb"[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} (\S{1,60} \S{1,60}):[ ]",
+    rb"\[?[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?\]?()[ ]",
 )
+_LABELLED = 0.75  # of the lines at the beginning have the label, where there is one
+_LABELLED_AT_ONCE = 200  # lines
 _LABELLED_TITLE = rb"[ \t]{0,8}#[ \t]{1,4}(?:OSU [A-Z]|Benchmarking [A-Z])"
 
 
@@ -142,6 +150,69 @@ class TextFile:
         """Raise OtherTool where the file begins as one that a known tool writes, and none reads."""
         if why := why_not_read(self.head if head is None else head, self.name):
             raise OtherTool(self.name, None, why)
+
+    def without_labels(self, recognise: Callable[[str], object], most: int = 2) -> TextFile:
+        """Remove what a launcher or a log put in front of each line, or both of them.
+
+        Parameters
+        ----------
+        recognise : callable
+            Whether a file that begins so is of a known tool: without it, no label is removed.
+        most : int
+            Labels in front of each other.
+
+        Returns
+        -------
+        TextFile
+            With as many lines: those of other processes are empty. This file, if there is no label.
+
+        Raises
+        ------
+        FormatError
+            Several processes have written what is recognised.
+        """
+        for label in _LABELS:
+            pattern = re.compile(rb"^" + label, re.MULTILINE)
+            lines = [line for line in self.head.encode().split(b"\n") if line.strip()]
+            lines = lines[:_LABELLED_AT_ONCE]
+            matches = [match for line in lines if (match := pattern.match(line))]
+            if not matches or len(matches) < _LABELLED * len(lines):
+                continue
+            processes = dict.fromkeys(match[1] for match in matches if match[1])
+            if len(processes) < 2:
+                bare = self._with(pattern.sub(b"", self.data))
+                again = bare.without_labels(recognise, most - 1) if most > 1 else bare
+                if again is not bare or recognise(bare.head):
+                    return again
+                continue
+            each = {process: self._of_process(pattern, process) for process in processes}
+            known = [process for process, bare in each.items() if recognise(bare.head)]
+            if len(known) == 1:
+                return each[known[0]]
+            if known:
+                names = ", ".join(process.decode("utf-8", "replace") for process in known[:4])
+                raise self.error(
+                    None,
+                    f"has the output of several processes ({names}{', ...' * (len(known) > 4)}), "
+                    "each with a label in front of its lines: give the lines of one of them",
+                )
+        return self
+
+    def _of_process(self, label: re.Pattern[bytes], process: bytes) -> TextFile:
+        """The lines of one process, without its label; the others are empty."""
+        lines = []
+        for line in self.data.split(b"\n"):
+            match = label.match(line)
+            lines.append(line[match.end() :] if match and match[1] == process else b"")
+        return self._with(b"\n".join(lines))
+
+    def _with(self, data: bytes) -> TextFile:
+        """The same file, with other data."""
+        other = copy.copy(self)
+        for name in ("head", "lines"):
+            other.__dict__.pop(name, None)
+        other.data = data
+        return other
 
     @contextmanager
     def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
