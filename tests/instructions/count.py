@@ -1,29 +1,38 @@
-#!/usr/bin/env python3
-"""Counts SASS instructions, registers and occupancy of the GPU kernels (no GPU needed).
+"""Counts SASS instructions, accesses, registers and occupancy of the GPU kernels (no GPU needed).
 
-The tables are those of docs/developers/gpu_kernels.md:
+The tables are those of docs/developers/gpu_kernels.md. In tests/:
 
-    tests/instructions/count.py [--source CUDA] [--arch sm_90]
+    python -m instructions.count [--source CUDA | --module FILE] [--limits]
 
-Needs nvcc and nvdisasm (in PATH or $CUDA_HOME/bin), no GPU. What is counted is code, not time: the
-shortest way through what one more round, move or draw adds (parts.cu), which is the way that
-threads go where nothing rare happens.
+Needs nvcc, nvdisasm and cuobjdump, which the requirements of tests bring. What is counted is code,
+not time: the shortest way through what one more round, move, draw or message adds (parts.cu), which
+is the way that threads go where nothing rare happens. Of whole kernels, what their loops contain.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import re
+import shutil
 import subprocess
-import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
-import sass
+from bench import measure
+
+from instructions import sass
+from jitterfly.simulate import simulate
+from jitterfly.units import to_ticks
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ["-std=c++20", "-O3", "-fmad=false", "-DJF_HAVE_CUDA", "-Xptxas=-v", "-cubin"]
+CUDA = HERE.parents[1] / "cuda"
+LIMITS = HERE / "limits.json"
+ARCHITECTURE = "sm_90"
+# As CMakeLists.txt compiles device code.
+FLAGS = ["-std=c++20", "-O3", "-fmad=false", "-DJF_HAVE_CUDA", "-cubin", f"-arch={ARCHITECTURE}"]
 # Of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, "Technical
 # Specifications per Compute Capability"); registers are given to warps in units of 256.
 REGISTERS, WARPS, BLOCKS, SHARED, RESERVED = 65536, 64, 32, 233472, 1024
@@ -32,27 +41,94 @@ SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kern
           "tile_kernel<1": (256, 2048), "segment_kernel": (256, 0),
           "message_kernel": (256, 0), "schedule_kernel": (128, 0)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
+LEAN_RANKS = 2**13  # of a block
+RANK_ROUND = "butterfly of 2^13 ranks, periodic noise of the benchmark: a rank and round, all told"
+OURS = "_ZN2jf"  # the namespace of all kernels but those of libraries
+# Mangled, as parts.cu names them.
+NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8NoJitter",
+          "periodic + jitter": "NS_8PeriodicENS_6Jitter",
+          "periodic + delays": "NS_8PeriodicENS_8Messages",
+          "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
+PROCESSES = 2
+
+Counts = dict[str, int]
+"""Of a kernel: registers; bytes of stack and of code; generic and local accesses in its loops."""
 
 
-def run(command: list[str]) -> str:
-    """Both outputs of a command; it must succeed."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+def tool(name: str, nvcc: Path | str) -> str:
+    """A program of CUDA's: beside the compiler, else in PATH."""
+    beside = shutil.which(name, path=str(Path(nvcc).parent))
+    return beside or shutil.which(name) or name
+
+
+def run(command: list[Any], folder: Path | None = None) -> str:
+    """The output of a command, which must succeed."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
-    return result.stdout + result.stderr
+        shown = " ".join(map(str, command))
+        raise RuntimeError(f"{shown}\n{result.stdout}{result.stderr}")
+    return result.stdout
 
 
-def compiled(source: Path, cuda: Path, arch: str) -> tuple[dict[str, sass.Kernel], str]:
-    """The kernels that a file makes, and what ptxas says of them."""
-    with tempfile.TemporaryDirectory() as folder:
-        cubin = Path(folder) / "kernels.cubin"
-        command = ["nvcc", *FLAGS, f"-arch={arch}", f"-I{cuda}", str(source), "-o", str(cubin)]
-        said = run(command)
-        return sass.kernels(run(["nvdisasm", "-c", str(cubin)])), said
+class Cuda:
+    """A compiler of CUDA, and what reads its code."""
+
+    def __init__(self, nvcc: Path | str) -> None:
+        self.nvcc = nvcc
+        self.version = re.findall(r"release [\d.]+, V([\d.]+)", run([nvcc, "--version"]))[0]
+
+    def compile(self, sources: list[Path], cuda: Path, folder: Path) -> list[Path]:
+        """The kernels of these files, a few files at a time."""
+
+        def compiled(source: Path) -> Path:
+            cubin = folder / f"{source.parent.name}_{source.stem}.cubin"
+            run([self.nvcc, *FLAGS, f"-I{cuda}", source, "-o", cubin])
+            return cubin
+
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            return list(pool.map(compiled, sources))
+
+    def of_source(self, cuda: Path, folder: Path) -> list[Path]:
+        """All kernels of the engine, compiled."""
+        return self.compile(sorted(cuda.glob("*/*.cu")), cuda, folder)
+
+    def of_module(self, module: Path, folder: Path) -> list[Path]:
+        """All kernels of the engine, as a build has put them into the extension module."""
+        run([tool("cuobjdump", self.nvcc), "-arch", ARCHITECTURE, "-xelf", "all", module], folder)
+        return sorted(folder.glob("*.cubin"))
+
+    def kernels(self, cubins: list[Path]) -> dict[str, sass.Kernel]:
+        """The code of our kernels, by mangled name."""
+        disassembler = tool("nvdisasm", self.nvcc)
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            texts = pool.map(lambda cubin: run([disassembler, "-c", cubin]), cubins)
+        return {name: kernel for text in texts for name, kernel in sass.kernels(text).items()
+                if name.startswith(OURS)}  # fmt: skip
+
+    def counts(self, found: dict[str, sass.Kernel], cubins: list[Path]) -> dict[str, Counts]:
+        """Of each kernel in these files, by its name in the source."""
+        usage = {}
+        for cubin in cubins:
+            text = run([tool("cuobjdump", self.nvcc), "-res-usage", cubin])
+            for name, *numbers in re.findall(r"Function (\w+):\s+REG:(\d+) STACK:(\d+)", text):
+                usage[name] = map(int, numbers)
+        names = dict(zip(found, demangled("\n".join(found)).splitlines(), strict=True))
+        rows = {}
+        for name, kernel in found.items():
+            registers, stack = usage[name]
+            loops = kernel.in_loops
+            rows[short_name(names[name])] = {
+                "registers": registers,
+                "stack": stack,
+                "generic": kernel.count(sass.GENERIC, loops),
+                "local": kernel.count(sass.LOCAL, loops),
+                "bytes": 16 * len(kernel.code),
+            }
+        return dict(sorted(rows.items()))
 
 
-def parts(kernels: dict[str, sass.Kernel]) -> list[tuple[str, float]]:
-    """What each part costs, in instructions of a thread."""
+def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
+    """What each part costs, in instructions of a thread, on its quiet path."""
 
     def one(pattern: str) -> sass.Kernel:
         [found] = [kernel for name, kernel in kernels.items() if re.search(pattern, name)]
@@ -62,7 +138,7 @@ def parts(kernels: dict[str, sass.Kernel]) -> list[tuple[str, float]]:
         a, b = (one(pattern.replace("#", str(n))).shortest() for n in (less, many))
         return b - a
 
-    rows = []
+    rows: dict[str, float] = {}
     for bits, (letter, ranks) in LEAN.items():
         window = ranks.bit_length() - 1
         name = f"lean_roundsI{letter}Lb%dELi#E"
@@ -70,19 +146,64 @@ def parts(kernels: dict[str, sass.Kernel]) -> list[tuple[str, float]]:
         move = more(f"lean_movesI{letter}Li#E", 2, 3) - quiet
         draw = more(f"lean_drawsI{letter}Li#E", 1, 2)
         several = one((name % 1).replace("#", str(2 * window)))
-        rows += [
-            (f"lean, {bits} bits: a round without noise, per rank", quiet / ranks),
-            (f"lean, {bits} bits: a round under noise that meets none, per rank", noisy / ranks),
-            (f"lean, {bits} bits: more for an interval that is met, per warp",
-             several.shortest_through("STS") - several.shortest()),
-            (f"lean, {bits} bits: a move of the window, per rank", move / ranks),
-            (f"lean, {bits} bits: drawing a phase, per rank", draw / ranks),
-        ]  # fmt: skip
-    for where, bit in (("registers", 10), ("shuffle", 3), ("shared memory", 7)):
-        added = more(f"step_roundsILi{bit}ELi#E", 1, 2)
-        rows.append((f"step kernel: a round that meets no noise, by {where}, per rank", added / 8))
-    rows.append(("step kernel: drawing a phase, per rank", more("step_drawsILi#E", 1, 2)))
-    return rows
+        rows |= {
+            f"lean, {bits} bits: a round without noise, per rank": quiet / ranks,
+            f"lean, {bits} bits: a round under noise that meets none, per rank": noisy / ranks,
+            f"lean, {bits} bits: more for an interval that is met, per warp":
+             several.shortest_through("STS") - several.shortest(),
+            f"lean, {bits} bits: a move of the window, per rank": move / ranks,
+            f"lean, {bits} bits: drawing a phase, per rank": draw / ranks,
+        }  # fmt: skip
+    rows["lean, 32 bits: an observed row, per thread"] = more("lean_observesIjLi#E", 1, 2)
+    for noise, letter in (("no noise", "7NoNoise"), ("periodic noise", "8Periodic")):
+        kernel = one(f"lean_kernelIjNS_{letter}")
+        # A round without noise takes two instructions a rank, the first of them this one.
+        loop = kernel.shortest_cycle(r"VIADDMNMX\.U32 .*!PT") - 2 * LEAN["32"][1]
+        rows[f"lean, 32 bits, {noise}: around a round, per thread of 16 ranks"] = loop
+    for noise, where, bit in (("periodic", "registers", 10), ("periodic", "shuffle", 3),
+                              ("periodic", "shared memory", 7),
+                              ("periodic + jitter", "registers", 10),
+                              ("list", "registers", 10)):  # fmt: skip
+        # A thread has fewer ranks under a list: `kPerThread` of gpu/jobs.h.
+        ranks = 4 if noise == "list" else 8
+        added = more(f"step_roundsI{NOISES[noise]}ELi{bit}ELi#E", 1, 2) / ranks
+        rows[f"step kernel, {noise}: a round that meets no noise, by {where}, per rank"] = added
+    rows["step kernel: drawing a phase, per rank"] = more("step_drawsILi#E", 1, 2)
+    for noise, links in (("no noise", 0), ("no noise", 1), ("periodic", 0),
+                         ("periodic + delays", 0), ("list", 0)):  # fmt: skip
+        also = ", links kept" if links else ""
+        rows[f"message kernel, {noise}{also}: a message that meets none"] = more(
+            f"message_turnsI{NOISES[noise]}ELb{links}ELi#E", 1, 2)  # fmt: skip
+    return {RANK_ROUND: rank_round(rows)} | rows
+
+
+def intervals_met(ranks: int) -> float:
+    """How many a rank meets in a round, in the butterfly under periodic noise of the benchmark.
+
+    As many as begin while the round lasts, wherever the rank is in it.
+    """
+    [noise] = measure.NOISES["periodic"]
+    case = measure.programs(ranks, [noise])["butterfly"]
+    times = simulate(case, realizations=20, seed=measure.SEED, backend="cpu").ticks
+    return float(times.mean()) / to_ticks(noise.period) / (ranks.bit_length() - 1)
+
+
+def rank_round(rows: dict[str, float]) -> float:
+    """Instructions of a thread for a rank and a round of that butterfly: one tile, all told.
+
+    A warp executes what follows an interval for each of its threads' ranks of which one, in any of
+    its 32 threads, has met one.
+    """
+    rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
+    window = ranks.bit_length() - 1
+    moves = -(-rounds // window) - 1
+    met = 1 - (1 - intervals_met(LEAN_RANKS)) ** 32
+    once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
+            + rows["lean, 32 bits: drawing a phase, per rank"])  # fmt: skip
+    around = rows["lean, 32 bits, periodic noise: around a round, per thread of 16 ranks"] / ranks
+    return (rows["lean, 32 bits: a round under noise that meets none, per rank"] + around
+            + once / rounds
+            + met * rows["lean, 32 bits: more for an interval that is met, per warp"])  # fmt: skip
 
 
 def occupancy(registers: int, threads: int, shared: int) -> tuple[int, float]:
@@ -101,67 +222,72 @@ def demangled(text: str) -> str:
 
 def short_name(name: str) -> str:
     """A kernel's, without where it is declared and what it takes."""
-    name = re.sub(r"void |jf::(schedule::)?(gpu::)?", "", name.split("(")[0])
-    return name.replace("unsigned int", "uint32")
+    name = re.sub(r"void |jf::((schedule|congestion)::)?(gpu::)?", "", name.split("(")[0])
+    return name.replace("unsigned int", "uint32").replace("unsigned short", "uint16")
 
 
-def resources(
-    said: str, kernels: dict[str, sass.Kernel]
-) -> list[tuple[str, int, int, int, float, int, float]]:
-    """Kernel, registers, bytes of stack and of spills, KiB of code, blocks, occupancy."""
-    rows = []
-    text = demangled(said)
-    names = demangled("\n".join(kernels)).splitlines()
-    # An instruction is 16 bytes.
-    code = {short_name(name): len(kernel.code) / 64
-            for name, kernel in zip(names, kernels.values(), strict=True)}  # fmt: skip
-    entries = re.findall(
-        r"entry function '(.*?)\(.*?\n.*?\n?.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
-        r"(\d+) bytes spill loads.*?Used (\d+) registers",
-        text, re.DOTALL)  # fmt: skip
-    for name, stack, stores, loads, registers in entries:
-        short = short_name(name)
-        shape = next((shape for key, shape in SHAPES.items() if short.startswith(key)), None)
+def measured(cuda: Cuda, module: Path | None, source: Path = CUDA) -> dict[str, Any]:
+    """All that limits.json holds: of a module's kernels, or else of the source's."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        [of_parts] = cuda.compile([HERE / "parts.cu"], source, folder)
+        (folder / "whole").mkdir()
+        of = cuda.of_source if module is None else cuda.of_module
+        whole = of(source if module is None else module, folder / "whole")
+        kernels = cuda.kernels(whole)
+        quiet = parts(kernels | cuda.kernels([of_parts]))
+        return {"nvcc": cuda.version, "architecture": ARCHITECTURE,
+                "parts": {part: round(count, 2) for part, count in quiet.items()},
+                "kernels": cuda.counts(kernels, whole)}  # fmt: skip
+
+
+def moved(now: dict[str, Any], limits: dict[str, Any]) -> list[tuple[str, float, float]]:
+    """What is not as the limits have it: its name, the limit and the count; NaN: there is none."""
+
+    def flat(counts: dict[str, Any]) -> dict[str, float]:
+        kernels = counts["kernels"].items()
+        return counts["parts"] | {f"{name}, {what}": count for name, row in kernels
+                                  for what, count in row.items()}  # fmt: skip
+
+    old, new = flat(limits), flat(now)
+    missing = float("nan")
+    return [(name, old.get(name, missing), new.get(name, missing)) for name in old | new
+            if old.get(name) != new.get(name)]  # fmt: skip
+
+
+def table(now: dict[str, Any]) -> str:
+    """The counts as the documentation has them."""
+    lines = ["| part | instructions |", "|---|---|"]
+    lines += [f"| {name} | {count:.2f} |" for name, count in now["parts"].items()]
+    lines += ["", "| kernel | registers | stack, bytes | generic | local | code, KiB | blocks | "
+              "occupancy |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    for name, row in now["kernels"].items():
+        shape = next((shape for key, shape in SHAPES.items() if name.startswith(key)), None)
+        resident = ["", ""]
         if shape is not None:
-            blocks, share = occupancy(int(registers), *shape)
-            spills = int(stores) + int(loads)
-            rows.append((short, int(registers), int(stack), spills, code[short], blocks, share))
-    return sorted(rows)
+            blocks, share = occupancy(row["registers"], *shape)
+            resident = [str(blocks), f"{share:.0%}"]
+        numbers = [*list(row.values())[:-1], f"{row['bytes'] / 1024:.0f}", *resident]
+        lines.append(f"| `{name}` | {' | '.join(map(str, numbers))} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--source", type=Path, default=HERE.parent.parent / "cuda")
-    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--nvcc", default="nvcc", help="default: that in PATH")
+    parser.add_argument("--source", type=Path, default=CUDA)
+    parser.add_argument("--module", type=Path, help="read the kernels of this extension module")
+    parser.add_argument("--limits", action="store_true", help="make the counts the new limits")
     options = parser.parse_args()
-    if "CUDA_HOME" in os.environ:
-        os.environ["PATH"] = f"{os.environ['CUDA_HOME']}/bin:{os.environ['PATH']}"
-    kernels, _ = compiled(HERE / "parts.cu", options.source, options.arch)
-    release = re.search(r"release [\d.]+, V([\d.]+)", run(["nvcc", "--version"]))
-    print(f"nvcc {release.group(1) if release else '?'}, {options.arch}\n")
-    print("| part | instructions |\n|---|---|")
-    for name, count in parts(kernels):
-        print(f"| {name} | {count:.2f} |")
-    whole, said = {}, ""
-    folders = options.source / "gpu", options.source / "schedule"
-    for unit in sorted(path for folder in folders for path in folder.glob("*.cu")):
-        more, report = compiled(unit, options.source, options.arch)
-        whole |= more
-        said += report
-    for noise, label in (("7NoNoise", "no noise"), ("8Periodic", "periodic noise")):
-        [kernel] = [k for name, k in whole.items() if f"lean_kernelIjNS_{noise}" in name]
-        # A round without noise takes two instructions a rank, the first of them this one.
-        loop = kernel.shortest_cycle(r"VIADDMNMX\.U32 .*!PT") - 2 * LEAN["32"][1]
-        print(f"| lean, 32 bits, {label}: around a round, per thread of 16 ranks | {loop:.2f} |")
-    print(
-        "\n| kernel | registers | stack, bytes | spills, bytes | code, KiB | blocks | occupancy |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    for name, *numbers, code, blocks, share in resources(said, whole):
-        row = [f"`{name}`", *numbers, f"{code:.0f}", blocks, f"{share:.0%}"]
-        print(f"| {' | '.join(map(str, row))} |")
+    now = measured(Cuda(options.nvcc), options.module, options.source)
+    print(f"nvcc {now['nvcc']}, {ARCHITECTURE}\n\n{table(now)}")
+    if LIMITS.exists():
+        for name, limit, count in moved(now, json.loads(LIMITS.read_text())):
+            print(f"{name}: {limit:g} -> {count:g}")
+    if options.limits:
+        LIMITS.write_text(json.dumps(now, indent=1) + "\n")
 
 
 if __name__ == "__main__":

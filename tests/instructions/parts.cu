@@ -1,6 +1,7 @@
 // Repeated parts of the GPU tile kernels, for counting their instructions. What one of them adds to
 // the code is what it costs. See count.py.
 #include "gpu/lean_kernel.cuh"
+#include "gpu/message_kernel.cuh"
 #include "gpu/tile_kernel.cuh"
 
 namespace jf::gpu {
@@ -69,18 +70,48 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
-// Rounds of the step kernel under noise: partners in the registers of a thread, in other lanes, and
-// in other warps.
-template <int kBit, int kRounds>
+// Observations of a full tile of the lean kernel: the latest of all its ranks.
+template <class T, int kRows>
+__global__ void __launch_bounds__(kLeanBlock, 2)
+    lean_observes(T* data, const __grid_constant__ PassJob job,
+                  const __grid_constant__ Periodic noise) {
+  JF_SHARED(Tick, shared);
+  PassJob full = job;
+  full.pass.map = {kLeanBlockBits + kLeanBits<T>, kLeanBlockBits + kLeanBits<T>, 0, 0};
+  full.full_statistics = full.program.one_rank = 0;
+  LeanThread<T, Periodic> thread{
+      full, noise, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  auto& tile = thread.tile;
+  tile.set_register_window(job.pass.begin);
+  for (int e = 0; e < tile.kRanks; ++e) tile.time[e] = data[e * kLeanBlock + threadIdx.x];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    thread.observe(job.pass.end + i);
+    for (int e = 0; e < tile.kRanks; ++e) data[e * kLeanBlock + threadIdx.x] = tile.next[e];
+  }
+}
+
+// Noise of one realization, which acts on messages.
+template <class Noise>
+JF_DEVICE Noise bound_noise(const PassJob& job, const Noise& noise) {
+  Noise bound = noise.bind(job.first_realization, job.cursors_of(blockIdx.x), job.program.seed);
+  if constexpr (std::is_same_v<Noise, Periodic>) bound.in_communication = true;
+  if constexpr (is_general<Noise>) __builtin_assume(bound.interval_count > 0);
+  return bound;
+}
+
+// Rounds of the step kernel: partners in the registers of a thread, in other lanes, and in other
+// warps.
+template <class Noise, class Network, int kBit, int kRounds>
 __global__ void __launch_bounds__(kWideBlock)
-    step_rounds(Tick* data, const __grid_constant__ PassJob job, Periodic noise) {
-  noise.in_communication = true;
+    step_rounds(Tick* data, const __grid_constant__ PassJob job,
+                const __grid_constant__ Noise noise, const __grid_constant__ Network network) {
   __builtin_assume(job.program.costs.receive + job.program.costs.combine > 0);
   JF_SHARED(Tick, shared);
-  constexpr int kRanks = kPerThread<false>;
-  const NoJitter none;
-  TileThread<kRanks, false, Periodic, NoJitter> thread{job, noise, none, {9, shared},
-                                                       0,   0,     true, {}};
+  constexpr int kRanks = kPerThread<is_general<Noise>>;
+  const Noise bound = bound_noise(job, noise);
+  TileThread<kRanks, false, Noise, Network> thread{job, bound, network, {9, shared},
+                                                   0,   0,     true,    {}};
   for (int e = 0; e < kRanks; ++e) {
     Clock<Tick>& c = thread.c[e];
     c.sent = c.busy = data[e * kWideBlock + threadIdx.x];
@@ -100,6 +131,35 @@ __global__ void __launch_bounds__(kWideBlock)
   for (int e = 0; e < kRanks; ++e) {
     data[e * kWideBlock + threadIdx.x] = thread.c[e].sent + ready[e];
     data[(e + kRanks) * kWideBlock + threadIdx.x] = thread.c[e].next;
+  }
+}
+
+// Messages of a step, each sent and received by one thread, as in a tree.
+template <class Noise, class Network, bool kLinks, int kMessages>
+__global__ void __launch_bounds__(MessageLayout::kBlock, is_general<Noise> || is_general<Network>)
+    message_turns(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
+                  const __grid_constant__ Network network,
+                  const __grid_constant__ MessageArena arena,
+                  const __grid_constant__ MessageLaunch launch) {
+  JF_SHARED(Tick, shared);
+  const Noise bound = bound_noise(job, noise);
+  Tick* const base = launch.in_shared ? shared : arena.ticks;
+  const DeviceRanks<Noise, Network, kLinks> ranks{
+      job.program,
+      bound,
+      network,
+      job.first_realization,
+      MessageArena::state<kLinks>(job.program, base, launch.width, launch.in_shared, threadIdx.x),
+      job.program.seed};
+  const Step step = job.program.steps[launch.first.step];
+  std::int64_t k = launch.begin + threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < kMessages; ++i, k += launch.stride) {
+    const ListedMessage message =
+        TurnMessages(step, job.program.ranks, job.program.listed_messages)[k];
+    const MessageTurn<Network> turn(job.program, ranks.network, step, launch.first.turn,
+                                    message.cost);
+    ranks.receive(turn, message.to, ranks.send(turn, message.from));
   }
 }
 
@@ -128,14 +188,34 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
   template __global__ void lean_moves<T, 3>(T*, const int*, T, T); \
   template __global__ void lean_draws<T, 1>(JF_JOB);               \
   template __global__ void lean_draws<T, 2>(JF_JOB);
-#define JF_STEP(bit)                                                                              \
-  template __global__ void step_rounds<bit, 1>(Tick*, const __grid_constant__ PassJob, Periodic); \
-  template __global__ void step_rounds<bit, 2>(Tick*, const __grid_constant__ PassJob, Periodic);
+#define JF_OBSERVES(T, n) template __global__ void lean_observes<T, n>(T*, JF_JOB);
+#define JF_ROUND(Noise, Network, bit, n)                                     \
+  template __global__ void step_rounds<Noise, Network, bit, n>(              \
+      Tick*, const __grid_constant__ PassJob, const __grid_constant__ Noise, \
+      const __grid_constant__ Network);
+#define JF_STEP(Noise, Network, bit) \
+  JF_ROUND(Noise, Network, bit, 1) JF_ROUND(Noise, Network, bit, 2)
+#define JF_TURNS(Noise, Network, links, n)                                   \
+  template __global__ void message_turns<Noise, Network, links, n>(          \
+      const __grid_constant__ PassJob, const __grid_constant__ Noise,        \
+      const __grid_constant__ Network, const __grid_constant__ MessageArena, \
+      const __grid_constant__ MessageLaunch);
+#define JF_MESSAGE(Noise, Network, links) \
+  JF_TURNS(Noise, Network, links, 1) JF_TURNS(Noise, Network, links, 2)
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)
-JF_STEP(10)
-JF_STEP(3)
-JF_STEP(7)
+JF_OBSERVES(std::uint32_t, 1)
+JF_OBSERVES(std::uint32_t, 2)
+JF_STEP(Periodic, NoJitter, 10)
+JF_STEP(Periodic, NoJitter, 3)
+JF_STEP(Periodic, NoJitter, 7)
+JF_STEP(Periodic, Jitter, 10)
+JF_STEP(Sources, NoJitter, 10)
+JF_MESSAGE(NoNoise, NoJitter, false)
+JF_MESSAGE(NoNoise, NoJitter, true)
+JF_MESSAGE(Periodic, NoJitter, false)
+JF_MESSAGE(Periodic, Messages, false)
+JF_MESSAGE(Sources, NoJitter, false)
 template __global__ void step_draws<1>(Tick*, JF_JOB);
 template __global__ void step_draws<2>(Tick*, JF_JOB);
 

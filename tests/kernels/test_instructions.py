@@ -1,13 +1,21 @@
-"""Counting of instructions in disassembled kernels (tests/instructions)."""
+"""Limits of the GPU kernels: instructions counted in their machine code (SASS), and the counting.
 
-import importlib.util
-import sys
+The code is that of the installed module if it was built for the architecture of the limits, as in
+CI; else it is compiled here.
+"""
+
+import copy
+import json
+from pathlib import Path
 
 import pytest
-from support.paths import TESTS
+from instructions import count, sass
+from support.compiler import cuda_compiler
 
-FILE = TESTS / "instructions" / "sass.py"
+from jitterfly import _core
+
 TEXT = """
+	.section	.text.kernel
 .text.kernel:
         /*0000*/                   S2R R0, SR_TID.X ;
         /*0010*/              @!P0 BRA `(.L_x_2) ;
@@ -33,21 +41,39 @@ TEXT = """
 .text.endless:
 .L_x_6:
         /*0000*/                   BRA `(.L_x_6) ;
+.text.calls:
+        /*0000*/                   LD.E R0, desc[UR4][R2.64] ;
+.L_x_7:
+        /*0010*/                   LDG.E R0, desc[UR4][R2.64] ;
+        /*0020*/              @!P0 CALL.REL.NOINC `($calls$deep) ;
+        /*0030*/                   STL [R1], R0 ;
+        /*0040*/               @P1 BRA `(.L_x_7) ;
+        /*0050*/                   LDL R0, [R1] ;
+        /*0060*/                   EXIT ;
+$calls$deep:
+        /*0070*/               @P0 CALL.REL.NOINC `($deeper$) ;
+        /*0080*/                   RET.REL.NODEC R20 `(calls) ;
+$deeper$:
+        /*0090*/               @P0 ST.E desc[UR4][R2.64], R0 ;
+        /*00a0*/                   RET.REL.NODEC R20 `(calls) ;
+$unused$:
+        /*00b0*/                   ATOM.E.ADD R0, desc[UR4][R2.64], R0 ;
+        /*00c0*/                   RET.REL.NODEC R20 `(calls) ;
+	.section	.nv.constant
+        /*0000*/                   NOP ;
+.text.elsewhere:
+        /*0000*/                   CALL.REL.NOINC `($nowhere$) ;
+        /*0010*/                   EXIT ;
 """
 
 
 @pytest.fixture(scope="module")
 def kernels():
-    spec = importlib.util.spec_from_file_location("sass", FILE)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sass"] = module  # its dataclass asks for it
-    spec.loader.exec_module(module)
-    yield module.kernels(TEXT)
-    del sys.modules["sass"]
+    return sass.kernels(TEXT)
 
 
 def test_ways_through_a_kernel(kernels):
-    assert list(kernels) == ["kernel", "chooses", "lost", "endless"]
+    assert list(kernels) == ["kernel", "chooses", "lost", "endless", "calls", "elsewhere"]
     kernel = kernels["kernel"]
     assert len(kernel.code) == 9
     assert kernel.shortest() == 3
@@ -57,8 +83,88 @@ def test_ways_through_a_kernel(kernels):
     assert kernels["chooses"].shortest_cycle("NOP") == 3
 
 
+def test_a_call_counts_with_the_shortest_way_through_the_function(kernels):
+    kernel = kernels["calls"]
+    assert len(kernel.code) == 13
+    assert kernel.costs[2] == 1 + (1 + 2) + 1
+    assert kernel.shortest() == 7 + 4
+    assert kernel.shortest_through("STL") == 7 + 4
+    assert kernel.shortest_cycle("LDG") == 4 + 4
+
+
+def test_what_a_kernel_does_again_and_again(kernels):
+    assert kernels["kernel"].in_loops == {3, 4, 5, 8}
+    assert kernels["chooses"].in_loops == {1, 2, 3}
+    kernel = kernels["calls"]
+    assert kernel.in_loops == {1, 2, 3, 4, 7, 8, 9, 10}
+    assert [kernel.count(sass.GENERIC), kernel.count(sass.GENERIC, kernel.in_loops)] == [3, 1]
+    assert [kernel.count(sass.LOCAL), kernel.count(sass.LOCAL, kernel.in_loops)] == [2, 1]
+
+
 def test_where_a_kernel_goes_must_be_known(kernels):
     with pytest.raises(ValueError, match="where does"):
         kernels["lost"].shortest()
     with pytest.raises(ValueError, match="no way"):
         kernels["endless"].shortest()
+    with pytest.raises(ValueError, match="what does"):
+        kernels["elsewhere"].shortest()
+
+
+@pytest.fixture(scope="module")
+def limits():
+    return json.loads(count.LIMITS.read_text())
+
+
+def mistakes(now, limits):
+    """What is above its limit, what has none, and what is so far below that the limit is stale.
+
+    Code may become longer by a hundredth without anyone's doing. Nothing else may.
+    """
+    found = []
+    for name, limit, counted in count.moved(now, limits):
+        above = limit * 1.01 if name.endswith(", bytes") else limit
+        if not 0.95 * limit <= counted <= above:
+            found.append(f"{name}: {limit:g} -> {counted:g}")
+    return found
+
+
+def test_what_moves_a_count_is_said(limits):
+    kernel, part = "lean_kernel<uint32, Periodic>", "step kernel: drawing a phase, per rank"
+    assert mistakes(limits, limits) == []
+    now = copy.deepcopy(limits)
+    now["kernels"][kernel] |= {"generic": 1, "bytes": limits["kernels"][kernel]["bytes"] + 16}
+    now["parts"][part] += 0.5
+    now["parts"]["new"] = 1
+    del now["kernels"]["lean_kernel<long, NoNoise>"]
+    text = "\n".join(mistakes(now, limits))
+    assert f"{part}: {limits['parts'][part]:g} -> {now['parts'][part]:g}" in text
+    assert f"{kernel}, generic: 0 -> 1" in text
+    assert "new: nan -> 1" in text
+    assert "lean_kernel<long, NoNoise>, registers: 52 -> nan" in text
+    assert f"{kernel}, bytes" not in text
+    now["parts"][part] = 0.9 * limits["parts"][part]
+    assert f"{part}: " in "\n".join(mistakes(now, limits))
+
+
+@pytest.mark.full_scale
+@pytest.mark.slow
+def test_no_kernel_costs_more_than_its_limit(limits):
+    """Changes that move a count move limits.json with it: see `python -m instructions.count`."""
+    build = _core.build_info()
+    cuda = count.Cuda(cuda_compiler())
+    if cuda.version != limits["nvcc"]:
+        pytest.skip(f"the limits are of nvcc {limits['nvcc']}, this is {cuda.version}")
+    built = "90" in build["cuda_architectures"].replace("-", " ").split()
+    module = Path(_core.__file__) if built and build["cuda"] == limits["nvcc"] else None
+    now = count.measured(cuda, module)
+    assert now["architecture"] == limits["architecture"]
+    found = mistakes(now, limits)
+    told = "\n".join(found)
+    assert not found, f"make meant ones the limit (python -m instructions.count --limits):\n{told}"
+
+
+def test_no_access_of_the_lean_kernel_is_generic_or_local(limits):
+    """The kernels that are near the limit of the card: the others' limits go down to this."""
+    lean = {name: row for name, row in limits["kernels"].items() if name.startswith("lean_kernel")}
+    assert len(lean) == 4
+    assert all(row["generic"] == row["local"] == 0 for row in lean.values())

@@ -8,9 +8,7 @@ copies with an error each.
 """
 
 import copy
-import importlib.util
 import itertools
-import os
 import random
 import re
 import subprocess
@@ -20,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 from ptx.assembler import Module, UnknownPtx, assemble
+from support.compiler import BACKEND, compiler, cuda_compiler, cuda_search
 from support.compiler import FLAGS as HOST_FLAGS
-from support.compiler import compiler
 from support.congestion_cases import random_graph, random_tree
 from support.emulated_congestion import (
     CONGESTED_NOISES,
@@ -56,41 +54,20 @@ import jitterfly.congestion as jc
 
 pytestmark = [pytest.mark.full_scale, pytest.mark.slow(minutes=4)]
 
-BACKEND = ROOT / "python" / "build_backend"
 PYPROJECT = ROOT / "pyproject.toml"
 # As CMakeLists.txt compiles device code.
 FLAGS = ["-ptx", "-std=c++20", "-O3", "-fmad=false", "-DJF_HAVE_CUDA", f"-I{CUDA}"]
 OURS = "_ZN2jf"  # the namespace of all kernels but Thrust's
 
 
-def search():
-    """The module by which the build finds its compiler."""
-    spec = importlib.util.spec_from_file_location("jitterfly_cuda", BACKEND / "jitterfly_cuda.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 # The oldest device that release builds have code for, and that for which the kernels are tuned.
-ARCHITECTURES = [min(search().RELEASE), TUNED := 90]
+ARCHITECTURES = [min(cuda_search().RELEASE), TUNED := 90]
 
 
 @pytest.fixture(scope="module")
-def nvcc():
-    """A compiler of this machine, or of the packages that come with the requirements of tests."""
-    found, defects = search().find(compiler()[0], environment=True, driver=None)
-    if found is None:
-        reason = "; ".join(["no CUDA compiler to make PTX with", *defects])
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
-
-
-@pytest.fixture(scope="module")
-def modules(nvcc, tmp_path_factory):
+def modules(tmp_path_factory):
     """By architecture and file of kernels: what the compiler made of it."""
-    folder = tmp_path_factory.mktemp("ptx")
+    folder, nvcc = tmp_path_factory.mktemp("ptx"), cuda_compiler()
 
     def compiled(job):
         arch, file = job
@@ -342,11 +319,16 @@ def test_an_error_in_the_ptx_is_caught(sensitive, what, tmp_path, tmp_path_facto
     pytest.fail(f"lines {lines[:number]} of {function.name} do not matter")
 
 
+# What only tests need: cuRAND's host generator, and what reads machine code.
+OF_TESTS = "curand==", "cuobjdump==", "nvdisasm=="
+
+
 def test_tests_require_the_compiler_of_the_build():
     """The packages that pyproject.toml pins for tests are those that the build fetches."""
     pinned = re.findall(r'"((?:cuda-toolkit|nvidia-)[^";]*==[^";]*)', PYPROJECT.read_text())
     backend = (BACKEND / "jitterfly_build.py").read_text()
-    pinned = [requirement.strip() for requirement in pinned if "curand==" not in requirement]
+    pinned = [requirement.strip() for requirement in pinned
+              if not any(tool in requirement for tool in OF_TESTS)]  # fmt: skip
     assert len(pinned) >= 2
     assert [requirement for requirement in pinned if f'"{requirement}"' not in backend] == []
 

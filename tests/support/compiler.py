@@ -1,9 +1,14 @@
-"""The C++ compiler (g++) that tests build programs with."""
+"""The compilers that tests build programs with: of C++ (g++), and of CUDA (nvcc)."""
 
+import importlib.util
 import os
 import shutil
 
 import pytest
+
+from support.paths import ROOT
+
+BACKEND = ROOT / "python" / "build_backend"
 
 FLAGS = ["-std=c++20", "-O1", "-U_FORTIFY_SOURCE", "-Wall", "-Wextra", "-Werror"]
 
@@ -22,3 +27,25 @@ def compiler():
     if os.environ.get("CI"):
         pytest.fail("no C++ compiler, and under CI the emulation must be tested")
     pytest.skip("no C++ compiler (CXX, g++, c++, clang++)")
+
+
+def cuda_search():
+    """The module by which the build finds its CUDA compiler."""
+    spec = importlib.util.spec_from_file_location("jitterfly_cuda", BACKEND / "jitterfly_cuda.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cuda_compiler():
+    """nvcc of this machine, or of the packages that come with the requirements of tests.
+
+    Without one the test is skipped, and under CI it fails.
+    """
+    found, defects = cuda_search().find(compiler()[0], environment=True, driver=None)
+    if found is None:
+        reason = "; ".join(["no CUDA compiler", *defects])
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
