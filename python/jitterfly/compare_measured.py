@@ -53,6 +53,11 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles that are compared, where there are samples."""
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 USUAL_REALIZATIONS = 2000
+COMMON, OWN, OWN_MEAN = "common", "own", "own_mean"
+"""Clocks: from when all begin until the last rank has the result; the longest of the ranks' own
+times, each since it left a barrier; the mean of these."""
+USUAL_BARRIER = "dissemination_barrier"
+_COLUMN = {COMMON: -1, OWN: -3, OWN_MEAN: -1}  # of the samples: own times are max, min, mean
 HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
 _MOST_SAMPLES = 10_000_000
 MOST_ITERATIONS = 2**48
@@ -143,6 +148,8 @@ class Agreement(Answer):
         neighbours: the least of all rows. None where only a table was measured.
     remarks : tuple of Note
         What to know of the measured side.
+    clock : "common", "own" or "own_mean"
+        How long a simulated collective takes: see the parameter.
     """
 
     case: Case
@@ -154,6 +161,7 @@ class Agreement(Answer):
     seed: int
     effective_samples: float | None = None
     remarks: tuple[Note, ...] = ()
+    clock: str = COMMON
 
     columns = (
         Column("ranks", heading="ranks"),
@@ -182,7 +190,11 @@ class Agreement(Answer):
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
-        return {"distance": self.distance, "effective_samples": self.effective_samples}
+        return {
+            "distance": self.distance,
+            "effective_samples": self.effective_samples,
+            "clock": self.clock,
+        }
 
     def notes(self) -> list[Note]:
         """Say what is off the most, what the intervals are, and what to know of both sides."""
@@ -222,7 +234,7 @@ class CompareMeasuredQuestion(Question):
 
     measured: Anything[_Measured] = required(
         Anything(
-            "how long the collective took each time, on its last rank",
+            "how long the collective took each time",
             "Numbers, or a text file of them, one in each line, or all in one line (# begins a "
             "comment), in the order in which they were measured; above a column its name may "
             "stand, with a unit at its end: ``time_ms``. Or a file of a benchmark: every iteration "
@@ -235,8 +247,9 @@ class CompareMeasuredQuestion(Question):
     )
     case: CaseParameter = required(
         CaseParameter(
-            "Its last completion counts; with a table, that time as a mean over ranks, with the "
-            "rows' ranks and bytes, as far as the table has them."
+            "The time of its last collective counts, by `clock`; with a table, with the ranks "
+            "and bytes of rows, as far as they have them. Where ranks have clocks of their own its "
+            "`barrier` comes first; without one, a dissemination barrier."
         )
     )
     _: KW_ONLY
@@ -247,6 +260,16 @@ class CompareMeasuredQuestion(Question):
         default=None,
         usual="s",
         allowed=tuple(UNITS),
+    )
+    clock: Choice[str | None] = Choice(
+        "what a measured time is: common (from when all ranks begin at once until the last has the "
+        "result), own (of each rank since it left a barrier, the longest of these) or own_mean "
+        "(the mean of these over ranks)",
+        "Without it that of the file: own_mean of a table, of OSU and IMB; own of times on each "
+        "rank; common of plain times.",
+        default=None,
+        usual="the file's",
+        allowed=(COMMON, OWN, OWN_MEAN),
     )
     collective: Anything[str | None] = Anything(
         "which one, such as barrier, where a benchmark printed several",
@@ -329,34 +352,40 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     if collective is not None and not isinstance(collective, str):
         raise ValueError(f"collective must be a name, got {shorten(collective)}")
     chosen = _Chosen(collective, asked.ranks, asked.message_bytes, asked.iterations)
-    content, left_out = _read(asked.measured, asked.unit, case, chosen)
+    content, left_out, usual = _read(asked.measured, asked.unit, case, chosen)
+    clock = usual if asked.clock is None else asked.clock
+    timed = _timed(case, clock, isinstance(content, CollectiveTable))
 
     def samples(one: Case) -> Floats:
         how = asked.backend, asked.threads, asked.progress
         result = simulate(one.loops[-1], asked.realizations, seed, *how)
-        return result.samples[:, -1]
+        return result.samples[:, _COLUMN[clock]]
 
+    on_clock = _remarks_on_clock(timed, clock, given=asked.clock is not None)
     if isinstance(content, CollectiveTable):
-        rows = _rows_of_table(content, case, samples, confidence)
+        if clock == OWN:
+            raise ValueError(
+                "clock must be own_mean or common for a table, which has means over ranks; got own"
+            )
+        rows = _rows_of_table(content, timed, clock, samples, confidence)
         remarks = (
-            *_remarks_on_table(content, case, rows),
-            *notes_of("left_out", left_out),
-            *_remarks_on_cycles(case),
-        )
-        return Agreement(case, rows, None, None, None, confidence, seed, None, remarks)
-    series, simulated = Series(content), np.sort(samples(case))
+            *_remarks_on_table(content, case, rows), *notes_of("left_out", left_out), *on_clock,
+        )  # fmt: skip
+        return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock)
+    series, simulated = Series(content), np.sort(samples(timed))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
-    pairs = [("mean", series.mean(each).bounded(0.0), _mean(case, simulated, each))]
+    pairs = [("mean", series.mean(each).bounded(0.0), _mean(timed, clock, simulated, each))]
     for q in LEVELS:
-        sides = (series.quantile(q, each), _quantile(case, simulated, q, each))
+        sides = (series.quantile(q, each), _quantile(timed, clock, simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
     rows = tuple(_compared_row(case, *pair) for pair in pairs)
     found = series.ascending
     independent = min(map(series.effective, LEVELS))
     distance = _ks_distance(found, simulated, confidence, independent)
     effective = min(independent, series.effective())
-    remarks = (*_remarks_on_times(series, effective), *_remarks_on_cycles(case))
-    return Agreement(case, rows, distance, found, simulated, confidence, seed, effective, remarks)
+    remarks = (*_remarks_on_times(series, effective), *on_clock)
+    both = found, simulated
+    return Agreement(case, rows, distance, *both, confidence, seed, effective, remarks, clock)
 
 
 compare_measured = call_of(CompareMeasuredQuestion, _answer, "compare_measured")
@@ -378,12 +407,34 @@ def _remarks_on_times(series: Series, effective: float) -> list[Note]:
     return [Note("dependent", f"{depend}: intervals and probability are {told}")]
 
 
-def _remarks_on_cycles(case: Case) -> list[Note]:
-    if case.cycles == 1:
-        return []
-    told = (f"simulated is the time from the first start to the end of all {case.cycles:,} cycles: "
-            f"give measured times of so many, or {parameter('cycles', 1)}")  # fmt: skip
-    return [Note("cycles", told)]
+def _timed(case: Case, clock: str, mean: bool) -> Case:
+    """Return the case that observes the times of a clock; `mean`: over ranks."""
+    if clock == COMMON:
+        return replace(case, observe="spread") if mean else case
+    return replace(case, barrier=case.barrier or USUAL_BARRIER, observe="own")
+
+
+def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:
+    """Say which clock was taken, and how else times may be measured."""
+    cycles = f"{case.cycles:,} cycles"
+    if clock == COMMON and case.cycles > 1:
+        told = (f"simulated is the time from the first start to the end of all {cycles}: "
+                f"give measured times of so many, or {parameter('cycles', 1)}")  # fmt: skip
+        return [Note("cycles", told)]
+    if clock == COMMON:
+        told = "clock: all ranks begin at once, until the last one has the result"
+        other = (
+            f"; of ranks that start clocks of their own behind a barrier, {parameter('clock', OWN)}"
+        )
+        return [Note("clock", told + ("" if given else other))]
+    assert case.barrier is not None
+    whose = "the longest" if clock == OWN else "the mean over ranks"
+    which = "" if case.cycles == 1 else f" of the last of {cycles}"
+    return [Note(
+        "clock",
+        f"clock: each rank's own since it left the barrier, {whose} of these{which}; simulated "
+        f"with a {case.barrier.kind}",
+    )]  # fmt: skip
 
 
 def _remarks_on_table(
@@ -426,7 +477,11 @@ def _remarks_on_table(
 
 
 def _rows_of_table(
-    table: CollectiveTable, case: Case, samples: Callable[[Case], Floats], confidence: float
+    table: CollectiveTable,
+    case: Case,
+    clock: str,
+    samples: Callable[[Case], Floats],
+    confidence: float,
 ) -> tuple[AgreementRow, ...]:
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
     compared = np.flatnonzero(_sends(table)).tolist()
@@ -437,13 +492,13 @@ def _rows_of_table(
         ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
         bytes_ = max(size, case.network.smallest_message)
-        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_, observe="spread")
+        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
         simulated, least = np.sort(samples(one)), _least(one)
         for name in columns:
             estimate = (
-                _mean(one, simulated, each)
+                _mean(one, clock, simulated, each)
                 if name == "mean"
-                else _quantile(one, simulated, int(name[1:]) / 100, each)
+                else _quantile(one, clock, simulated, int(name[1:]) / 100, each)
             )
             measured = _reported(table, name, i, simulated, each, any(one.random_sources))
             # A machine that is quicker than the model does not keep its bound.
@@ -476,21 +531,25 @@ def _reported(
     return replace(found, low=found.low - _ROUNDED, high=found.high + _ROUNDED)
 
 
-def _mean(case: Case, simulated: Floats, confidence: float) -> Estimate:
+def _mean(case: Case, clock: str, simulated: Floats, confidence: float) -> Estimate:
     """The mean of what was simulated, which is exact where nothing is drawn."""
     noisy = any(case.random_sources)
     found = stats.mean(simulated, confidence, noisy=noisy, lower_bound=_least(case))
-    return _allow_for_recordings(case, found, None)
+    return _allow_for_recordings(case, clock, found, None)
 
 
-def _quantile(case: Case, simulated: Floats, share: float, confidence: float) -> Estimate:
+def _quantile(
+    case: Case, clock: str, simulated: Floats, share: float, confidence: float
+) -> Estimate:
     """Return a quantile of what was simulated."""
-    return _allow_for_recordings(case, stats.quantile(simulated, share, confidence), share)
+    return _allow_for_recordings(case, clock, stats.quantile(simulated, share, confidence), share)
 
 
-def _allow_for_recordings(case: Case, simulated: Estimate, share: float | None) -> Estimate:
+def _allow_for_recordings(
+    case: Case, clock: str, simulated: Estimate, share: float | None
+) -> Estimate:
     """Widen a simulated number by what another recording of the noise may give."""
-    quiet = float(from_ticks(case.noise_free_observations()[-1]))
+    quiet = float(from_ticks(case.noise_free_observations()[_COLUMN[clock]]))
     return RecordedNoise.of_case(case).allow(simulated, quiet, share).bounded(_least(case))
 
 
@@ -553,15 +612,15 @@ def largest_ranks_in(path: Path) -> int | None:
 
 def _read(
     measured: str | Path | Sequence[float] | Floats, unit: str | None, case: Case, chosen: _Chosen
-) -> tuple[Floats | CollectiveTable, tuple[str, ...]]:
-    """Samples in seconds, or the table of a benchmark, with notes on rows that were left out."""
+) -> tuple[Floats | CollectiveTable, tuple[str, ...], str]:
+    """Samples in seconds, or the table of a benchmark; notes on rows left out; and the clock."""
     if not isinstance(measured, (str, Path)):
         if chosen.iterations is not None:
             raise ValueError(
                 "iterations are of a benchmark's table of means, but measured is times"
             )
         _check_plain(case, chosen)
-        return _check_samples(measured, unit, "measured"), ()
+        return _check_samples(measured, unit, "measured"), (), COMMON
     path = Path(measured)
     parts: Sequence[Any] = ()
     left_out: tuple[str, ...] = ()
@@ -581,18 +640,18 @@ def _read(
     if tables:
         table = _part_of(tables, case, chosen, path)
         _check_collective(table.operation, case, path)
-        return _chosen_rows(table, chosen, path), left_out
+        return _chosen_rows(table, chosen, path), left_out, OWN_MEAN
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
-        return _chosen_samples(samples, case, chosen, path), ()
+        return _chosen_samples(samples, case, chosen, path), (), OWN
     if parts and not _may_be_times(path, found.format):
         raise ValueError(f"{path} has {parts[0].words}, and no times of a collective")
     numbers, told = _numbers(path, problem)
     if unit is not None and told not in (None, unit):
         raise ValueError(f"unit must be {told}, as the first line of {path} says, got {unit}")
     _check_plain(case, chosen)
-    return _check_samples(numbers, unit or told, str(path)), ()
+    return _check_samples(numbers, unit or told, str(path)), (), COMMON
 
 
 def _may_be_times(path: Path, format: str) -> bool:

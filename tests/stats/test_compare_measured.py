@@ -14,6 +14,7 @@ from support.scale import at_most, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.program import row_labels
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
 CASE = jf.Case(64, network=NETWORK, noise=[jf.StepNoise(jf.Exponential("1us"))])
@@ -25,9 +26,11 @@ def sampled(case=CASE, count=500, seed=9):
     return jf.simulate(case, count, seed=seed).samples[:, -1]
 
 
-def mean_over_ranks(case, count):
-    """As OSU and IMB have it of each iteration."""
-    return sampled(replace(case, observe="spread"), count)
+def mean_over_ranks(case, count, clock="own_mean"):
+    """As OSU and IMB have it of each iteration: of ranks' own clocks, or of one for all."""
+    if clock == "common":
+        return sampled(replace(case, observe="spread"), count)
+    return sampled(replace(case, observe="own", barrier="dissemination_barrier"), count)
 
 
 def test_the_same_distribution_is_not_told_apart():
@@ -132,13 +135,18 @@ SIZES = (8, 512, 32768)
 POOL = at_most(50_000, 20_000)  # times from which tables are drawn
 
 
+@pytest.mark.parametrize("clock", ["own_mean", "common"])
 @pytest.mark.parametrize(("iterations", "realizations"), [(1000, 5000), (100, 2000)])
-def test_a_table_of_the_same_distribution_is_not_told_apart(iterations, realizations, tmp_path):
+def test_a_table_of_the_same_distribution_is_not_told_apart(
+    iterations, realizations, clock, tmp_path
+):
     """In 95 % of the tables; of 10 more than 3 are told apart with a chance of 0.1 % then."""
     rng, file, apart, tables = np.random.default_rng(3), tmp_path / "osu.txt", 0, at_most(200, 10)
     pools = {
-        size: 1e6 * mean_over_ranks(replace(PERIODIC, message_bytes=size), POOL) for size in SIZES
+        size: 1e6 * mean_over_ranks(replace(PERIODIC, message_bytes=size), POOL, clock)
+        for size in SIZES
     }
+    chosen = None if clock == "own_mean" else clock
     for seed in range(tables):
         rows = []
         for size, pool in pools.items():
@@ -147,7 +155,9 @@ def test_a_table_of_the_same_distribution_is_not_told_apart(iterations, realizat
             rows.append((size, round(drawn.mean(), 2), iterations, *np.round(tails, 2)))
         more = ("Iterations", *(f"P{q} Tail Lat(us)" for q in (50, 90, 99)))
         file.write_text(table_of(rows, more=more))
-        found = jf.compare_measured(file, PERIODIC, realizations=realizations, seed=seed)
+        found = jf.compare_measured(
+            file, PERIODIC, realizations=realizations, seed=seed, clock=chosen
+        )
         assert len(found.rows) == 12
         apart += any(row.apart for row in found.rows)
         known = [
@@ -167,34 +177,40 @@ def test_a_table_of_100_iterations_with_rare_noise(tmp_path):
     One iteration in 75 meets 200 us of noise. Means that no 100 iterations have are told apart.
     """
     rng, file, apart, tables = np.random.default_rng(5), tmp_path / "osu.txt", 0, at_most(400, 20)
-    pools = {size: 1e6 * mean_over_ranks(replace(RARE, message_bytes=size), POOL) for size in SIZES}
+    pools = {size: 1e6 * mean_over_ranks(replace(RARE, message_bytes=size), POOL, "common")
+             for size in SIZES}  # fmt: skip
     for seed in range(tables):
         means = [rng.choice(pool, 100).mean() for pool in pools.values()]
         file.write_text(table_of(zip(SIZES, means, strict=True)))
-        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed, clock="common")
         apart += any(row.apart for row in found.rows)
     assert apart <= 0.05 * tables + 3 * np.sqrt(0.05 * 0.95 * tables)
     off = {size: pool.mean() + 15 for size, pool in pools.items()}
     assert all(rng.choice(pools[s], (2000, 100)).mean(axis=1).max() < off[s] - 5 for s in SIZES)
     file.write_text(table_of(off.items()))
     for seed in range(at_most(10, 3)):
-        found = jf.compare_measured(file, RARE, iterations=100, seed=seed)
+        found = jf.compare_measured(file, RARE, iterations=100, seed=seed, clock="common")
         assert {row.verdict for row in found.rows} == {"too short"}
         # Any of these iterations may be the first that meets what is rarer.
         assert f"`realizations` = {1000 * len(SIZES)} tell more" in " ".join(found.notes())
 
 
 def test_the_interval_of_a_table_begins_at_the_time_without_noise(tmp_path):
-    """A mean of few iterations has none below it; a measured mean itself may lie below."""
+    """A mean of few iterations has none below it; a measured mean itself may lie below.
+
+    That holds for one clock for all. Ranks' own times may be shorter than without noise.
+    """
     file = tmp_path / "osu.txt"
     least = jf.simulate(replace(RARE, noise=[]), 1).samples[0, 0]
     for factor in (0.5, 1.2):
         file.write_text(table_of([(8, 1e6 * factor * least)]))
-        (row,) = jf.compare_measured(file, RARE, iterations=2).rows
+        (row,) = jf.compare_measured(file, RARE, iterations=2, clock="common").rows
         if factor < 1:  # a machine that is quicker than the model does not keep its bound
             assert row.measured.low < row.measured.value < least
         else:
             assert row.measured.low == pytest.approx(least, rel=1e-5)
+    (row,) = jf.compare_measured(file, RARE, iterations=2).rows
+    assert row.measured.low < 0.99 * least
 
 
 def test_a_table_tells_what_is_off(tmp_path):
@@ -233,11 +249,14 @@ def test_iterations_of_a_command(tmp_path):
     assert [row.verdict for row in found.rows] == ["too long"]
 
 
-def test_the_mean_over_ranks_of_a_table_is_compared_with_that(tmp_path):
+@pytest.mark.parametrize("clock", ["own_mean", "common"])
+def test_the_mean_over_ranks_of_a_table_is_compared_with_that(clock, tmp_path):
     """Of the same model; the last rank takes half as long again. Wrong once in 20 at most."""
     noise = jf.MessageNoise(jf.Exponential("5us"), probability=0.01)
     case = replace(CASE, algorithm=jf.RecursiveDoublingAllreduce(), noise=[noise])
-    times = np.array([jf.ready_times(case, 3, i)[-1] for i in range(300)])
+    drawn = case if clock == "common" else replace(case, barrier="dissemination_barrier")
+    row_of_times = row_labels(drawn).index("end" if clock == "common" else "own")
+    times = np.array([jf.ready_times(drawn, 3, i)[row_of_times] for i in range(300)])
     ranks, last = times.mean(axis=0), times.max(axis=1).mean()
     assert last > 1.5 * times.mean()
     row = [8, *(1e6 * x for x in (times.mean(), ranks.min(), ranks.max())), 300]
@@ -245,9 +264,54 @@ def test_the_mean_over_ranks_of_a_table_is_compared_with_that(tmp_path):
     more = ("Min Latency(us)", "Max Latency(us)", "Iterations")
     for factor, verdict in ((1, "not told apart"), (0.7, "too long"), (1.4, "too short")):
         file.write_text(table_of([(row[0], *(factor * x for x in row[1:4]), row[4])], more=more))
-        (found,) = jf.compare_measured(file, case).rows
+        (found,) = jf.compare_measured(file, case, clock=clock).rows
         assert found.verdict == verdict
         assert found.ratio * factor == pytest.approx(1, rel=0.1)
+
+
+def test_the_clock_is_that_of_the_file(tmp_path, capsys):
+    """Times on each rank: the longest since it left a barrier; plain ones: as they are said to be.
+
+    Told apart with the other clock, which has detours that are under way before the barrier.
+    """
+    noise = jf.PeriodicNoise("100ms", "1ms", start="stationary")
+    case = replace(CASE, algorithm=jf.DisseminationBarrier(), noise=[noise], barrier="tree_barrier")
+    label = row_labels(case).index("own")
+    times = np.array([jf.ready_times(case, 3, i)[label] for i in range(400)])
+    file = tmp_path / "ranks.txt"
+    head = " ".join(["#MessageSize", *(f"Rank{rank}Time(ns)" for rank in range(64))])
+    rows = [" ".join(["8", *(f"{1e9 * t:.3f}" for t in row)]) for row in times]
+    file.write_text("\n".join([head, *rows, ""]))
+    found = jf.compare_measured(file, case, realizations=1000)
+    assert found.clock == "own"
+    assert found.case == case
+    np.testing.assert_allclose(found.measured, np.sort(times.max(axis=1)), atol=1e-12)
+    assert {row.verdict for row in found.rows} == {"not told apart"}
+    told = (
+        "clock: each rank's own since it left the barrier, the longest of these; simulated with a "
+    )
+    assert f"{told}tree_barrier" in found.notes()
+    plain = times.max(axis=1)
+    again = jf.compare_measured(plain, case, realizations=1000, clock="own")
+    assert [row.verdict for row in again.rows] == [row.verdict for row in found.rows]
+    usual = jf.compare_measured(plain, replace(case, barrier=None), realizations=1000)
+    assert usual.clock == "common"
+    assert usual.rows[0].verdict == "too long"
+    (note,) = [note for note in usual.notes() if note.startswith("clock: all ranks begin at once")]
+    assert "`clock` = own" in note
+    last = jf.compare_measured(plain, replace(case, cycles=3), realizations=50, clock="own_mean")
+    assert any("the mean over ranks of these of the last of 3 cycles" in n for n in last.notes())
+    for words in (["--clock=own"], ["--clock", "own"]):
+        assert main(["compare-measured", str(OSU), "--ranks=8", "--noise=period=1ms,duration=25us",
+                     *words]) == 2  # fmt: skip
+        assert "--clock must be own_mean or common for a table" in capsys.readouterr().err
+    assert main(["compare-measured", str(OSU), "--ranks=8", "--noise=period=1ms,duration=25us",
+                 "--realizations=50", "--json"]) == 0  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    assert found["clock"] == "own_mean"
+    assert any("simulated with a dissemination_barrier" in note for note in found["notes"])
+    with pytest.raises(ValueError, match="clock must be one of 'common', 'own', 'own_mean'"):
+        jf.compare_measured(plain, case, clock="mean")
 
 
 def test_without_anything_random_all_is_exact(tmp_path):
