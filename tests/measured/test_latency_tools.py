@@ -1,12 +1,16 @@
-"""Parsers of oslat, of cyclictest beside its histogram, of jitterdebugger."""
+"""Parsers of oslat, jitterdebugger, cyclictest without a histogram, timerlat top, hwlat.
+
+Also of sysjitter's report, and of tracepoints as perf prints them.
+"""
 
 import json
 
 import pytest
-from support.noise_samples import load_bytes
+from support.noise_samples import changed, load_bytes, sample
 from support.paths import NOISE_SAMPLES
 
-from jitterfly.measured import FormatError, Histogram, LatencySummary
+from jitterfly.measured import CpuNoise, FormatError, Histogram, LatencySummary
+from jitterfly.measured.description import description_lines
 from jitterfly.measured.formats import formats
 
 US, NS, MS, S = 10**6, 10**3, 10**9, 10**12
@@ -212,3 +216,106 @@ def test_no_reader_takes_what_is_anothers():
     assert [name for name, form in formats().items() if form.recognise(text)] == ["cyclictest"]
     assert [name for name, form in formats().items() if form.recognise(OSLAT)] == ["oslat"]
     assert [name for name, form in formats().items() if form.recognise(THREADS)] == ["cyclictest"]
+
+
+def test_sysjitter_report():
+    measured = sample("sysjitter_report.txt")
+    assert measured.format == "sysjitter_report"
+    assert measured.parts == (
+        CpuNoise(20 * S, 60 * US, 9 * US, 1, cpu="3", events=40),
+        CpuNoise(20 * S, 0, 0, 1, cpu="8", events=0),
+        CpuNoise(20 * S - US, 6300 * NS, 2100 * NS, 1, cpu="11", events=7),
+    )
+    shown = description_lines(measured)[0]
+    assert shown == (
+        "CPU 3: share of the CPU 0.0003 % (60 µs of 20 s); longest 9 µs; 40 detours, rate 2 /s"
+    )
+    assert said(measured, "below 250 ns were not recorded")
+    assert said(measured, "raw files of sysjitter have the single ones")
+    aligned = (NOISE_SAMPLES / "sysjitter_report.txt").read_text().replace(" ", "     ")
+    assert load_bytes(aligned.encode()).parts == measured.parts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        (b"int_total(ns): 60000 0 6300\nint_total(%): 0.000 0.000 0.000\n", b"",
+         "ends before `int_total.ns.:`; it is cut off"),
+        (b"int_n: 40 0 7", b"int_n: 40", "line 6: must have a number for each core, 3"),
+        (b"int_n: 40 0 7", b"int_n: 40 -1 7", "line 6: int_n must be an integer from 0"),
+        (b"int_max(ns): 9000", b"int_max(ns): 99000", "line 14: core 3: noise must be from longest"),
+        (b"int_total(%)", b"core_i: 1 2 3\nx", "line 15: has a second row core_i"),
+    ],
+)  # fmt: skip
+def test_sysjitter_report_that_is_wrong(old, new, match):
+    with pytest.raises(FormatError, match=match):
+        changed("sysjitter_report.txt", old, new)
+
+
+def test_timerlat_top():
+    measured = sample("rtla_timerlat_top.txt")
+    assert measured.format == "rtla_timerlat_top"
+    assert measured.parts == (
+        LatencySummary(2000, US, 2 * US, 14 * US, cpu="5 irq"),
+        LatencySummary(2000, 4 * US, 8 * US, 33 * US, cpu="5 thread"),
+        LatencySummary(2001, 2 * US, 3 * US, 7 * US, cpu="6 irq"),
+    )
+    assert said(measured, "the last of 2 tables")
+    assert not any(line.startswith("[]") for line in description_lines(measured))
+    text = (NOISE_SAMPLES / "rtla_timerlat_top.txt").read_text()
+    nano = load_bytes(text.replace("(us)", "(ns)").encode()).parts[0]
+    assert (nano.longest, nano.resolution) == (14 * NS, NS)
+    first = text[: text.index("\x1bc")]
+    user = first.replace("20\n", "20 |       12         5        10        44\n")
+    assert load_bytes(user.encode()).parts[2] == LatencySummary(
+        1000, 5 * US, 10 * US, 44 * US, cpu="5 user"
+    )
+    heads = first[: first.index("  5 #")]
+    for broken, match in (
+        (heads, "has no row of a CPU; it is cut off"),
+        (first[:-12], "line 4: must have four numbers for each context"),
+        (first.replace("        11 |", "         1 |"), "line 4: CPU 5 irq: mean must be from"),
+        (first + first[first.index("  5 #") :], "line 5: CPU 5 has two rows"),
+    ):
+        with pytest.raises(FormatError, match=match):
+            load_bytes(broken.encode())
+
+
+def test_hwlat_trace():
+    measured = sample("hwlat_trace.txt")
+    assert measured.parts == (Histogram([14 * US, 31 * US], [15 * US, 32 * US], [2, 1]),)
+    assert said(measured, "does not say for how long the tracer looked: with `length`")
+    assert said(measured, "others of the same window are missing (2 of 5)")
+    (part,) = sample("hwlat_trace.txt", length=100.0).parts
+    assert part.observed == 50 * S
+    (part,) = sample("hwlat_trace.txt", length=100.0, runtime=0.1, period=0.4).parts
+    assert part.observed == 25 * S
+    with pytest.raises(FormatError, match="`runtime` must be at most `period`"):
+        sample("hwlat_trace.txt", runtime=2.0)
+    with pytest.raises(FormatError, match="line 6: is no line of hwlat"):
+        changed("hwlat_trace.txt", b"14/12", b"14")
+    with pytest.raises(FormatError, match="has no gap of the hwlat tracer"):
+        load_bytes(b"# tracer: hwlat\n#\n")
+
+
+def test_tracepoints_as_perf_prints_them():
+    """The same events: other beginnings of the lines, and nothing else."""
+    text = (NOISE_SAMPLES / "osnoise_tracepoints.txt").read_text()
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(("#", "CPU:")):
+            continue
+        task, _, rest = line.partition("[")
+        cpu, _, rest = rest.partition("]")
+        time, _, what = rest.split(None, 1)[1].partition(": ")
+        name, _, pid = task.strip().rpartition("-")
+        lines.append(f"{name:>16} {pid:>6} [{cpu}] {time}: osnoise:{what.strip()}")
+    for script in ("\n".join(lines), "\n".join(lines).replace(" [", "/77 [")):
+        measured = load_bytes((script + "\n").encode())
+        assert measured.format == "osnoise_trace"
+        assert measured.parts == sample("osnoise_tracepoints.txt").parts
+        sources = load_bytes((script + "\n").encode(), events="sources").parts
+        assert sources == sample("osnoise_tracepoints.txt", events="sources").parts
+    other = "  bash  4711 [001]  12.345678:  sched:sched_switch: prev_comm=bash\n"
+    with pytest.raises(FormatError, match=r"is a trace \(ftrace\) of other events"):
+        load_bytes(other.encode())

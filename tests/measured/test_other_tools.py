@@ -14,14 +14,6 @@ from jitterfly.measured.formats.other_tools import known_for
 
 RECORD = "noise record"
 BEGINNINGS = {
-    "sysjitter": ("core_i: 4 5\nthreshold(ns): 300 300\ncpu_mhz: 2400 2400\n", "sysjitter --raw"),
-    "rtla timerlat top": (
-        "                                     Timer Latency\n"
-        "  0 00:00:07   |          IRQ Timer Latency (us)        |         Thread Timer\n"
-        "CPU COUNT      |      cur       min       avg       max |      cur       min\n"
-        "  4 #7000      |        1         0         1         8 |        6         2\n",
-        "rtla timerlat hist",
-    ),
     "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
     "perftest": (
         " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
@@ -44,11 +36,7 @@ BEGINNINGS = {
         "osu_allreduce",
     ),
     "GPCNeT": ("NetworkLoad Tests v1.3\n  Test with 64 MPI ranks (64 nodes)\n", "OSU"),
-    "hwlat tracer": (
-        "# tracer: hwlat\n#\n"
-        "      <...>-77    [002] d... 12345.678901: #4     inner/outer(us):   16/11    ts:17.5\n",
-        "hwlatdetect",
-    ),
+    "schedstat": ("version 15\ntimestamp 4300000000\ncpu0 0 0 0 0 0 0 91 17 4\n", RECORD),
     "perf": ("\n Performance counter stats for 'sleep 2':\n\n  0.7 msec task-clock\n", RECORD),
     "perf ": ("PERFILE2\0\0\0\1", RECORD),
     "cyclictest": ("# /dev/cpu_dma_latency set to 0us\npolicy: fifo\n", "-h 1000"),

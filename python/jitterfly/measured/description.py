@@ -343,7 +343,7 @@ def description_lines(measured: Measured, facts: Facts | None = None) -> list[st
             text.append(_in_short(part_facts, name))
     if idle:
         text.append(_idle_line([facts["parts"][i] for i in sorted(idle)]))
-    if any(part_facts.get("count") for part_facts in facts["parts"]):
+    if any(part.get("count") and "quantiles" in part for part in facts["parts"]):
         text.append(
             f"[]: {facts['level']:.0%} intervals, from a bootstrap over events ({RESAMPLES} "
             "resamples, fixed seed), which assumes independent events"

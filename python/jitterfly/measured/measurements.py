@@ -25,6 +25,7 @@ from ..fields import (
     check_choice,
     check_integer,
     check_numbers,
+    counted,
     frozen_dataclass,
     parameter,
     shorten,
@@ -396,6 +397,8 @@ class CpuNoise(EqualByFields):
         Interferences by their kind: hardware, nmi, irq, softirq, thread.
     cpu : str
         Which one, as the file names it.
+    events : int, optional
+        Single detours that are in the sums.
 
     Examples
     --------
@@ -412,8 +415,10 @@ class CpuNoise(EqualByFields):
     worst: int | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     cpu: str = ""
+    events: int | None = None
 
     def __post_init__(self) -> None:
+        set_integer(self, "events", 0, optional=True)
         set_integer(self, "runtime", 1)
         set_integer(self, "periods", 1)
         set_integer(self, "noise", 0)
@@ -430,13 +435,20 @@ class CpuNoise(EqualByFields):
         """Part of the time that noise took, from 0 to 1."""
         return self.noise / self.runtime
 
+    @property
+    def rate(self) -> float | None:
+        """Detours a second; None where they are not counted."""
+        return None if self.events is None else self.events * TICKS_PER_SECOND / self.runtime
+
     def lines(self) -> list[str]:
         """Return the text for people."""
         counts = ", ".join(f"{count} {kind}" for kind, count in self.counts.items())
+        number = f"interferences: {counts or 'not counted'}"
+        if self.events is not None:
+            number = f"{counted(self.events, 'detour')}, rate {self.rate:.4g} /s"
         return [
             f"CPU {self.cpu}: share of the CPU {100 * self.share:.3g} % ({_show(self.noise)} of "
-            f"{_show(self.runtime)}); longest {_show(self.longest)}; "
-            f"interferences: {counts or 'not counted'}"
+            f"{_show(self.runtime)}); longest {_show(self.longest)}; {number}"
         ]
 
     def facts(self) -> dict[str, Any]:
@@ -449,6 +461,8 @@ class CpuNoise(EqualByFields):
             "longest": self.longest / TICKS_PER_SECOND,
             "periods": self.periods,
             "counts": dict(self.counts),
+            "events": self.events,
+            "rate": self.rate,
         }
 
 

@@ -6,6 +6,9 @@ Durations of sources are net: an interrupt's time is taken out of the thread it 
 
 The timerlat tracer prints two lines an activation, one in the timer's interrupt, one in the thread
 that it woke (three where the thread returns to user space).
+
+The hwlat tracer prints a line for each of its windows in which it saw gaps that the hardware or
+firmware made. `perf script` prints the tracepoints with another beginning of the line.
 """
 
 from __future__ import annotations
@@ -26,6 +29,11 @@ from .text import Format, Options, TextFile
 _LINE = re.compile(
     r"-[0-9]{1,9} .{0,24}?\[([0-9]{1,6})\] +(?:([^ ]{1,16}) +)?([0-9]{1,12})\.([0-9]{6}|[0-9]{9}): "
 )
+_PERF = re.compile(  # of perf script: the task's name, PID or PID/TID
+    r"[ \t]{0,20}\S.{0,40}? [0-9]{1,9}(?:/[0-9]{1,9})? {1,9}\[([0-9]{1,6})\] {1,9}()"
+    r"([0-9]{1,12})\.([0-9]{6}|[0-9]{9}): {1,40}"
+)
+_PERF_LINES = re.compile("^" + _PERF.pattern, re.M)
 _LOST = re.compile(r"CPU:[0-9]+ \[LOST ([0-9]+) EVENTS\]")
 _BUFFER = re.compile(r"# entries-in-buffer/entries-written: ([0-9]{1,18})/([0-9]{1,18})\b")
 
@@ -42,14 +50,14 @@ class Event:
 
 def is_trace(head: str) -> bool:
     """Return whether a file that begins so is a trace of ftrace, of whatever events."""
-    return _LINE.search(head) is not None
+    return _LINE.search(head) is not None or _PERF_LINES.search(head) is not None
 
 
 def events(text: TextFile, notes: list[str]) -> Iterator[Event]:
     """All lines that are events. Appends a note where the kernel lost some."""
     lost, kept = 0, None
     for line, content in enumerate(text.lines, 1):
-        if match := _LINE.search(content):
+        if match := _LINE.search(content) or _PERF.match(content):
             time = ticks(match[3], match[4])
             yield Event(line, int(match[1]), time, content[match.end() :].strip())
         elif content.startswith("# entries-in-buffer") and (match := _BUFFER.match(content)):
@@ -265,7 +273,67 @@ def _read_timerlat(text: TextFile, options: Options) -> Measured:
     return Measured(tuple(parts), "timerlat_trace", {"tool": "timerlat tracer"}, tuple(notes))
 
 
+_GAP = re.compile(
+    r"#[0-9]{1,18} +inner/outer\(us\): +([0-9]{1,9})/([0-9]{1,9}) +ts:[0-9]{1,12}\.[0-9]{9}"
+    r"(?: +count:([0-9]{1,9}))?(?: +nmi-(?:total|count):[0-9]{1,12})*"
+)
+_HWLAT = re.compile(r"^# tracer: hwlat[ \t]{0,40}$|\binner/outer\(us\): ", re.M)
+_WINDOW, _WIDTH = 1.0, 0.5  # seconds, of the tracer unless they were changed
+
+
+def _read_hwlat(text: TextFile, options: Options) -> Measured:
+    """The longest gap of each window, of all CPUs together: the tracer goes from one to another."""
+    period = options.period or _WINDOW
+    runtime = options.runtime or min(_WIDTH, period)
+    if runtime > period:
+        rule = f"must be at most {parameter('period')} (1 s unless given)"
+        raise text.error(None, f"{parameter('runtime')} {rule}")
+    notes: list[str] = []
+    gaps: Counter[int] = Counter()
+    exceeding = 0
+    for event in events(text, notes):
+        if match := _GAP.fullmatch(event.what):
+            gaps[max(int(match[1]), int(match[2]))] += 1
+            exceeding += int(match[3] or 1)
+        elif "inner/outer" in event.what:
+            raise text.error(event.line, f"is no line of hwlat: {event.what[:60]!r}")
+    if not gaps:
+        raise text.error(None, "has no gap of the hwlat tracer")
+    observed = None
+    if options.length is None:
+        notes.append(StoredText(
+            "a trace does not say for how long the tracer looked: with ", "length",
+            ", the time traced, rates are known"
+        ))  # fmt: skip
+    else:
+        observed = round(to_ticks(options.length) * runtime / period)
+        if not 0 < observed < MAX_TICKS:
+            raise text.error(None, f"{parameter('length')} is out of range")
+        notes.append(
+            f"the tracer is taken to have looked for {runtime / period:.3g} of the time; rates are "
+            "for that time"
+        )
+    several = exceeding - sum(gaps.values())
+    notes += [
+        "it reports the longest gap of a window: others of the same window are missing"
+        + (f" ({several} of {exceeding})" if several > 0 else ""),
+        "gaps are whole microseconds, rounded down",
+    ]
+    low = [gap * 1000 * _TICKS for gap in sorted(gaps)]
+    high = [edge + 1000 * _TICKS for edge in low]
+    with text.errors_at(None):
+        part = Histogram(low, high, [gaps[gap] for gap in sorted(gaps)], "detour", observed)
+    return Measured((part,), "hwlat_trace", {"tool": "hwlat tracer"}, tuple(notes))
+
+
 FORMATS = (
+    Format(
+        "hwlat_trace",
+        "trace of the kernel's hwlat tracer",
+        ("length", "runtime", "period"),
+        sign=_HWLAT.search,
+        read=_read_hwlat,
+    ),
     Format(
         "timerlat_trace",
         "trace of the kernel's timerlat tracer",

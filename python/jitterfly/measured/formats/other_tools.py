@@ -71,25 +71,15 @@ _TOOLS = (
         "it has no times of single iterations; OSU's collectives are read",
     ),
     _Tool(
-        "the summary of sysjitter",
-        r"^core_i:[ \t]+\d",
-        "give a file that `sysjitter --raw` writes for each core: it has the single detours",
-    ),
-    _Tool(
-        "the output of `rtla timerlat top`",
-        r"\bIRQ Timer Latency \(us\)",
-        "`rtla timerlat hist` prints histograms, which are read; a late timer is not a "
-        "detour, and `rtla osnoise hist` has those",
-    ),
-    _Tool(
         "the analysis of a stopped trace by rtla",
         r"^## CPU \d+ hit stop tracing",
         "`rtla osnoise hist` and `rtla timerlat hist` print histograms, which are read",
     ),
     _Tool(
-        "a trace of the kernel's hwlat tracer",
-        r"\binner/outer\(us\):",
-        "rt-tests' hwlatdetect prints the same gaps with the time for which it looked, and is read",
+        "the kernel's counters in schedstat",
+        r"\Aversion \d{1,3}\ntimestamp \d{1,20}\ncpu0 \d|\A\d{1,20} \d{1,20} \d{1,20}\n?\Z",
+        "run_delay is the sum of what tasks waited for a CPU since boot (or since the task began), "
+        "of no single detour; " + _DETOURS,
     ),
     _Tool(
         "the output of cyclictest without a sum of each thread",

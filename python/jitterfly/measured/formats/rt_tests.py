@@ -346,7 +346,7 @@ def _with_overflow(
 
 
 def _about(report: _Report, tool: str) -> dict[str, str]:
-    """What a report says of the machine."""
+    """Return the tool, and the machine and kernel that a report names."""
     source = {"tool": tool}
     system = report.content.get("sysinfo")
     keys = {"nodename": "machine", "release": "kernel"}

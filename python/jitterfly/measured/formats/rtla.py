@@ -3,7 +3,8 @@
 A row of a histogram is the lower edge of a bin, then a count for each CPU; osnoise counts noise as
 a busy loop saw it, timerlat counts how late a timer's interrupt and thread were, which is no noise
 and has no rate. `rtla osnoise top` and `rtla hwnoise` print a row for each CPU, summed since the
-start, and refresh it on a terminal, so that a log may hold many tables.
+start, and refresh it on a terminal, so that a log may hold many tables; so does `rtla timerlat
+top`, whose rows have the least, mean and longest latency of each context.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 
 from ...fields import StoredText, first_few, parameter
 from ...units import TICKS_PER_SECOND, exact, show_seconds, to_ticks
-from ..measurements import MAX_TICKS, CpuNoise, Histogram, Measured
+from ..measurements import MAX_TICKS, CpuNoise, Histogram, LatencySummary, Measured
 from .columns import LATENCY_NOTE, MAX_COLUMNS, MAX_COUNT, UNITS, Bins
 from .text import Format, Options, TextFile
 
@@ -268,6 +269,61 @@ def cpu_noise(
         return CpuNoise(runtime, noise, longest, periods, worst, interferences, cpu)
 
 
+_LATENCIES = re.compile(
+    r"\|[ \t]{1,20}IRQ Timer Latency \((us|ns)\)[ \t]{1,20}\|[ \t]{1,20}Thread Timer Latency"
+)
+_LATENCY_ROW = re.compile(r"[ \t]{0,9}(\d{1,6}) #(\d{1,18})[ \t]{0,12}\|(.{1,200})")
+
+
+def _read_timerlat_table(text: TextFile, options: Options) -> Measured:
+    """The last table: the latencies of each CPU and context, such as CPU "3 thread"."""
+    tables, unit = 0, 1
+    rows: dict[str, LatencySummary] = {}
+    missed = ""
+    for line, content in enumerate(text.lines, 1):
+        content = _COLOURS.sub("", content)
+        if match := _LATENCIES.search(content):
+            tables += 1
+            unit, rows = UNITS[match[1]], {}
+        elif tables and (match := _LATENCY_ROW.fullmatch(content.rstrip())):
+            for context, cells in zip(("irq", "thread", "user"), match[3].split("|"), strict=False):
+                cpu = f"{int(match[1])} {context}"
+                if cpu in rows:
+                    raise text.error(line, f"CPU {match[1]} has two rows")
+                row = _latencies(text, line, cpu, int(match[2]), cells.split(), unit)
+                rows |= {} if row is None else {cpu: row}
+        elif "events missed" in content:
+            missed = " ".join(content.split()[:8])
+    if not rows:
+        raise text.error(len(text.lines), "has no row of a CPU; it is cut off")
+    notes = [
+        LATENCY_NOTE,
+        "a mean and extremes are no distribution: rtla timerlat hist prints a histogram of them",
+        "the number of latencies is that of the timer's interrupts",
+    ]
+    if tables > 1:
+        notes.append(f"this is the last of {tables} tables; each sums up all since the start")
+    if missed:
+        notes.append(f"rtla says: {missed}")
+    source = {"tool": "rtla timerlat top"}
+    return Measured(tuple(rows.values()), "rtla_timerlat_top", source, tuple(notes))
+
+
+def _latencies(
+    text: TextFile, line: int, cpu: str, count: int, words: list[str], unit: int
+) -> LatencySummary | None:
+    """The latencies of one context (current, least, mean, longest); None where it has none."""
+    if words == ["-"] * 4:
+        return None
+    if len(words) != 4:
+        what = f"must have four numbers for each context (cur, min, avg, max), got {len(words)}"
+        raise text.error(line, what)
+    high = MAX_TICKS // UNITS["us"]
+    numbers = [text.integer(line, word, "a latency", high=high) * unit for word in words]
+    with text.errors_at(line, f"CPU {cpu}: "):
+        return LatencySummary(count, numbers[1], numbers[2], numbers[3], unit, cpu)
+
+
 FORMATS = (
     Format(
         "rtla_hist",
@@ -277,4 +333,10 @@ FORMATS = (
         read=_read_histogram,
     ),
     Format("rtla_top", "table of rtla osnoise top", sign=_TABLE.search, read=_read_table),
+    Format(
+        "rtla_timerlat_top",
+        "table of rtla timerlat top",
+        sign=_LATENCIES.search,
+        read=_read_timerlat_table,
+    ),
 )

@@ -1,8 +1,11 @@
-"""Parser of sysjitter's raw files: interruptions of each thread.
+"""Parsers of sysjitter: raw files with the interruptions of each thread, and its report.
 
-The time is that of its end, counted from the start of the run; the last column is how long it was,
-the iteration of the loop included. With ``--sort`` the lines are in the order of duration, and
-lack the delta.
+A raw file has a line for each interruption. The time is that of its end, counted from the start of
+the run; the last column is how long it was, the iteration of the loop included. With ``--sort`` the
+lines are in the order of duration, and lack the delta.
+
+The report, which it prints without ``--raw``, has a row for each quantity and a column for each
+core: how many interruptions, their sum, the longest. Of their distribution it has some quantiles.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ from pathlib import PurePath
 import numpy as np
 
 from ...units import TICKS_PER_SECOND
-from ..measurements import Measured
-from .columns import comments, data_ranges, detours_in_order, integer_columns
+from ..measurements import MAX_TICKS, CpuNoise, Measured
+from .columns import MAX_COUNT, comments, data_ranges, detours_in_order, integer_columns
 from .text import Format, Options, TextFile
 
 _NS = TICKS_PER_SECOND // 10**9
+_MOST_NS = MAX_TICKS // _NS
 _KEY = re.compile(r"(cpu_mhz|threshold|n_interruptions|total_runtime): (\S{1,40})( cycles)?")
 _THREAD = re.compile(r"\.(\d{1,6})$")
 
@@ -72,7 +76,58 @@ def _read(text: TextFile, options: Options) -> Measured:
     return Measured((detours,), "sysjitter", source, tuple(notes + more))
 
 
+_CORES = re.compile(r"^core_i:[ \t]+\d", re.MULTILINE)
+_ROW = re.compile(r"[a-z][a-z0-9_]{1,20}(?:\((?:ns|s|%)\))?:")
+_NEEDED = ("runtime(ns)", "int_n", "int_max(ns)", "int_total(ns)")
+
+
+def _read_report(text: TextFile, options: Options) -> Measured:
+    """The sums of each core."""
+    rows: dict[str, tuple[int, list[str]]] = {}
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if not words or not _ROW.fullmatch(words[0]) or not (rows or words[0] == "core_i:"):
+            continue
+        name = words[0][:-1]
+        if name in rows:
+            raise text.error(line, f"has a second row {name}; import one report at a time")
+        rows[name] = line, words[1:]
+        cores = len(rows["core_i"][1])
+        if len(words) - 1 != cores:
+            raise text.error(
+                line, f"must have a number for each core, {cores}, got {len(words) - 1}"
+            )
+    for name in _NEEDED:
+        if name not in rows:
+            raise text.error(len(text.lines), f"ends before `{name}:`; it is cut off")
+    parts = []
+    for at, core in enumerate(rows["core_i"][1]):
+        cpu = str(text.integer(rows["core_i"][0], core, "core_i", high=2**20))
+        runtime, count, longest, total = (
+            text.integer(line, words[at], name, high=MAX_COUNT if name == "int_n" else _MOST_NS)
+            for name, (line, words) in ((name, rows[name]) for name in _NEEDED)
+        )
+        with text.errors_at(rows["int_total(ns)"][0], f"core {cpu}: "):
+            times = runtime * _NS, total * _NS, longest * _NS
+            parts.append(CpuNoise(*times, periods=1, cpu=cpu, events=count))
+    notes = [
+        "sums over a run have a share, a rate and a longest detour, no distribution of durations: "
+        "the raw files of sysjitter have the single ones",
+        "the iteration of the loop that was hit is part of each duration",
+    ]
+    if "threshold(ns)" in rows:
+        shown = ", ".join(dict.fromkeys(word[:20] for word in rows["threshold(ns)"][1][:8]))
+        notes.append(f"interruptions below {shown} ns were not recorded")
+    return Measured(tuple(parts), "sysjitter_report", {"tool": "sysjitter"}, tuple(notes))
+
+
 FORMATS = (
+    Format(
+        "sysjitter_report",
+        "the report of sysjitter",
+        sign=_CORES.search,
+        read=_read_report,
+    ),
     Format(
         "sysjitter",
         "sysjitter raw file (interruptions of one thread)",
