@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from support.commands import error_of
-from support.noise_samples import REAL, needs_real
+from support.noise_samples import REAL, load_bytes, needs_real
 from support.paths import NOISE_SAMPLES
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.measured import FormatError
+from jitterfly.measured.formats import OtherTool
 from jitterfly.measured.network_parameters import read_parameters
 from jitterfly.syntax import read_pairs
 
@@ -227,3 +229,106 @@ def test_piz_daint():
     assert found.L + 2 * found.o == pytest.approx(1.907e-6)
     assert found.g == pytest.approx(1.454495e-6)
     assert pytest.approx(0.282e-9) == found.G
+
+
+PERFTEST = """
+---------------------------------------------------------------------------------------
+                    RDMA_Write Latency Test
+ Dual-port       : OFF		Device         : mlx5_0
+---------------------------------------------------------------------------------------
+ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]
+ 2       1000          0.98           9.90         1.000             1.10             0.05            1.60                    9.90
+ 1002    1000          1.08           9.00         1.100             1.20             0.05            1.70                    9.00
+ 2002    1000          1.18           8.00         1.200             1.30             0.05            1.80                    8.00
+---------------------------------------------------------------------------------------
+"""  # noqa: E501
+FI = """bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
+64      10      =10      1.2k        0.00s     30.00       2.00       0.50
+1k      10      =10      20k         0.00s    300.00       2.96       0.33
+1.5k    10      =10      30k         0.00s    400.00       3.472      0.28
+"""
+UCX_HEAD = """+--------------+--------------+------------------------------+---------------------+-----------------------+
+|              |              |       latency (usec)         |   bandwidth (MB/s)  |  message rate (msg/s) |
++--------------+--------------+----------+---------+---------+----------+----------+-----------+-----------+
+|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |
++--------------+--------------+----------+---------+---------+----------+----------+-----------+-----------+
+"""  # noqa: E501
+
+
+def ucx(size, overall, test="tag_lat", command=True):
+    final = f"Final:                100000      1.000     9.000 {overall:9.3f}       10.00"
+    final += "      10.00      500000      500000\n"
+    line = f"ucx_perftest n2 -t {test}{'' if size == 8 else f' -s {size}'} -n 100000\n"
+    middle = final.replace("Final:    ", "[thread 0]").replace("100000 ", " 50000 ")
+    return (line if command else "") + UCX_HEAD + middle.replace("9.000", "8.000") + final
+
+
+def parameters(tmp_path, text, **options):
+    path = tmp_path / "log.txt"
+    path.write_text(text)
+    return read_parameters(path, **options)
+
+
+def test_perftest(tmp_path):
+    found = parameters(tmp_path, PERFTEST, overhead="200ns")
+    # 1 us at 2 bytes, and 0.1 ns a byte more.
+    assert found.line == "L=599.9ns,o=200ns,g=0s,G=100ps"
+    assert "times are the median that perftest prints (t_typical)" in found.notes
+    columns = "t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]"
+    timed = PERFTEST.replace(columns, "t_avg[usec]    tps average")
+    mean = parameters(tmp_path, timed)
+    assert mean.L == pytest.approx(0.98e-6 - 1e-10, rel=1e-3)
+    twice = parameters(tmp_path, PERFTEST.replace("1.000", "7.000") + PERFTEST, overhead="200ns")
+    assert twice.line == found.line
+    assert "the last of 2 tables, in line 16" in twice.notes
+    labelled = "".join(f"0: {line}\n" for line in PERFTEST.splitlines())
+    assert parameters(tmp_path, labelled, overhead="200ns").line == found.line
+
+
+def test_fi_pingpong(tmp_path):
+    found = parameters(tmp_path, FI, overhead="500ns")
+    assert found.line == "L=937ns,o=500ns,g=0s,G=1ns"  # 2 us at 64 bytes
+    both = "Server Log:\n" + FI.replace("2.00 ", "9.00 ") + "Client Log:\n" + FI
+    assert parameters(tmp_path, both, overhead="500ns").line == found.line
+
+
+def test_ucx_perftest(tmp_path):
+    log = ucx(8, 1.008) + ucx(1008, 2.008) + ucx(4096, 99.0, "tag_bw")
+    found = parameters(tmp_path, log, overhead="100ns")
+    assert found.line == "L=801ns,o=100ns,g=0s,G=1ns"
+    assert "left out, other tests: tag_bw (line 24)" in found.notes
+    # What the server prints, of one size.
+    server = "| Test:         tag match latency                          |\n"
+    server += "| Message size: 8                                          |\n"
+    found = parameters(tmp_path, server + ucx(8, 1.008, command=False))
+    assert "G is not determined by messages of one size" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (PERFTEST.replace("RDMA_Write", "RDMA_Read"), "line 6: has latencies of RDMA_Read, which"),
+        (PERFTEST[: PERFTEST.index("             1.30")], "line 9: must have 5 columns or more"),
+        (PERFTEST[: PERFTEST.index(" 2   ")], "has no row of a size and its latency"),
+        (PERFTEST.replace("1.000 ", "0.000 "), "a message that took no time"),
+        (FI.replace("=10", "8", 1), "line 2: sent 10 messages and got 8 back"),
+        (FI[:-20], "line 4: must have 8 columns, got 6"),
+        (FI.replace("1.5k", "1k  "), "line 4: a second time of a message of 1,024 bytes"),
+        (ucx(8, 1.0, command=False), "line 7: does not state the test: put the command above"),
+        (ucx(8, 1.0, "tag_bw"), "has no latency test, only tag_bw"),
+        (ucx(8, 1.0).replace("-t tag_lat", ""), "line 8: does not state the test"),
+        (ucx("16,48", 1.0), "size must be a number, got '16,48'"),
+        ("ucx_perftest n2 -t tag_lat\n" + UCX_HEAD, "has no row of a size and its latency"),
+        (" #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]\n 2  1000  1.0  1.0\n",
+         "is the output of perftest"),
+    ],
+)  # fmt: skip
+def test_pingpongs_that_are_wrong(text, match, tmp_path):
+    with pytest.raises(FormatError, match=match):
+        parameters(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", [PERFTEST, FI, ucx(8, 1.0)])
+def test_pingpongs_are_no_noise(text):
+    with pytest.raises(OtherTool, match=r"`jitterfly network parameters .*` makes a network of"):
+        load_bytes(text.encode())

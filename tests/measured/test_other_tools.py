@@ -15,21 +15,6 @@ from jitterfly.measured.formats.other_tools import known_for
 RECORD = "noise record"
 BEGINNINGS = {
     "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
-    "perftest": (
-        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]\n"
-        " 2       1000          1.36           7.12         1.39\n",
-        "osu_latency",
-    ),
-    "ucx_perftest": (
-        "+--------------+--------------+------------------------------+---------------------+\n"
-        "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |\n",
-        "osu_latency",
-    ),
-    "fi_pingpong": (
-        "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
-        "64      10      =10      1.2k        0.00s     48.12       1.33       0.75\n",
-        "osu_latency",
-    ),
     "ReproMPI": ("#@reproMPIcommitSHA1=77\ntest nrep count runtime_sec\n", "runtime_sec"),
     "a table of a benchmark": (
         "# Size      Bandwidth (MB/s)\n1  2.5\n64  151.5\n",

@@ -38,9 +38,10 @@ def add_parser(commands: Any) -> None:
     parameters = actions.add_parser(
         "parameters",
         help="L, o, g, G from a benchmark's output, to paste after --network",
-        description="Reads the output of Netgauge's loggp, of OSU's latency test (osu_latency) or "
-        "of IMB's PingPong. What --network takes goes to standard output; what the file determines "
-        "of it, and what not, to standard error.",
+        description="Reads the output of Netgauge's loggp, of OSU's latency test (osu_latency), of "
+        "IMB's PingPong, of perftest's latency tests (ib_write_lat), of fi_pingpong, or of "
+        "ucx_perftest with its commands. What --network takes goes to standard output; what the "
+        "file determines of it, and what not, to standard error.",
     )
     parameters.add_argument("file", metavar="FILE")
     parameters.add_argument(
@@ -53,7 +54,7 @@ def add_parser(commands: Any) -> None:
         "--from-bytes",
         dest="least_bytes",
         metavar="N",
-        help="the smallest, of OSU and IMB (default: 1)",
+        help="the smallest, of a ping-pong (default: 1)",
     )
     parameters.add_argument(
         "--overhead",

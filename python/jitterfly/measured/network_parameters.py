@@ -1,12 +1,16 @@
-"""LogGP parameters L, o, g and G from Netgauge, or from a ping-pong of OSU or IMB (line fit).
+"""LogGP parameters L, o, g and G from Netgauge, or from a ping-pong of another tool (line fit).
 
 Netgauge's ``-x loggp`` measures all four. A ping-pong (OSU's latency test, IMB's PingPong) times
-messages one after the other: it knows how long a message takes in all, and what a byte adds.
+messages one after the other: it knows how long a message takes in all, and what a byte adds. So do
+the latency tests of perftest (ib_write_lat), libfabric's fi_pingpong, and ucx_perftest, whose log
+says the size of the messages in the command alone.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +73,8 @@ def read_parameters(
     Parameters
     ----------
     path : str or Path
-        Output of Netgauge ``-x loggp``, of OSU's latency test, or of IMB with PingPong.
+        Output of Netgauge ``-x loggp``, of OSU's latency test, of IMB with PingPong, of a latency
+        test of perftest, of fi_pingpong, or of latency tests of ucx_perftest with their commands.
     least_bytes, most_bytes : int, optional
         The smallest and the largest message that is used. Protocols change with the size: a fit
         over small messages does not hold for large ones, and one over both for neither. The
@@ -111,7 +116,15 @@ def read_parameters(
         rows, notes = imb.pingpong_rows(text)
         found = _of_pingpong(text, rows, (least, most), given)
         return replace(found, notes=(*found.notes, *notes))
-    what = "those of Netgauge's loggp, of OSU's osu_latency and of IMB's PingPong are read"
+    for head, read in ((_PERFTEST, _perftest), (_FI_PINGPONG, _fi_pingpong), (_UCX, _ucx)):
+        if head.search(text.head):
+            rows, notes = read(text)
+            found = _of_pingpong(text, rows, (least, most), given)
+            return replace(found, notes=(*found.notes, *notes))
+    what = (
+        "those of Netgauge's loggp, OSU's osu_latency, IMB's PingPong, perftest's latencies, "
+        "fi_pingpong and ucx_perftest are read"
+    )
     for form in formats().values():
         if form.name not in PLAIN and form.recognise(text.head):
             raise text.error(
@@ -267,6 +280,130 @@ def _osu_pingpongs(text: TextFile) -> tuple[list[list[Row]], list[str]]:
     ]
     notes = [f"the last of {len(mine)} tables, in line {mine[-1].line}"] if len(mine) > 1 else []
     return found, [*notes, *osu.notes_on_others(tables, mine), *left_out.notes()]
+
+
+_PERFTEST = re.compile(
+    r"^[ \t]{0,40}#bytes[ \t]{1,20}#iterations[ \t]{1,20}t_(?:min|avg)\[usec\]", re.M
+)
+_PERFTEST_TITLE = re.compile(r"[ \t]{1,40}([A-Z]\w{1,30}(?: \w{1,30})?) Latency Test[ \t]{0,20}")
+
+
+def _perftest(text: TextFile) -> tuple[list[Row], list[str]]:
+    """Sizes and typical times of the last table of perftest (ib_write_lat, ib_send_lat)."""
+    tables: list[tuple[int, str, str, list[Row]]] = []
+    title, time = "", -1
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if match := _PERFTEST_TITLE.fullmatch(content):
+            title, time = match[1], -1
+        elif words[:2] == ["#bytes", "#iterations"]:
+            column = "t_typical[usec]" if "t_typical[usec]" in words else "t_avg[usec]"
+            time = words.index(column) if column in words else -1
+            if time >= 0:
+                tables.append((line, title, column, []))
+        elif time >= 0 and words and words[0].isdecimal():
+            ends = line == len(text.lines)  # without an end of the line
+            if len(words) <= time + ends:
+                raise text.error(line, f"must have {time + 1} columns or more; is it cut off?")
+            tables[-1][3].append((line, [words[0], words[time]]))
+        elif words:
+            time = -1
+    line, title, column, rows = tables[-1]
+    if "Read" in title or "Atomic" in title.title():
+        raise text.error(
+            line,
+            f"has latencies of {title}, which are round trips, not half of one: give those of "
+            "ib_write_lat or ib_send_lat",
+        )
+    what = "median" if column.startswith("t_typical") else "mean"
+    notes = [f"times are the {what} that perftest prints ({column.partition('[')[0]})"]
+    if not title:
+        notes.append("the file does not name its test: of RDMA_Read, times would be round trips")
+    return rows, [*notes, *_note_on_last(len(tables), line)]
+
+
+def _note_on_last(tables: int, line: int) -> list[str]:
+    return [f"the last of {tables} tables, in line {line}"] if tables > 1 else []
+
+
+_FI_PINGPONG = re.compile(r"^bytes[ \t]{1,20}#sent[ \t]{1,20}#ack[ \t].{0,80}\busec/xfer\b", re.M)
+_FI_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)([kmg]?)")
+
+
+def _fi_pingpong(text: TextFile) -> tuple[list[Row], list[str]]:
+    """Sizes and times of the last table of libfabric's fi_pingpong."""
+    tables: list[tuple[int, list[Row]]] = []
+    time = -1
+    for line, content in enumerate(text.lines, 1):
+        words = content.split()
+        if words[:3] == ["bytes", "#sent", "#ack"] and "usec/xfer" in words:
+            time, width = words.index("usec/xfer"), len(words)
+            tables.append((line, []))
+        elif time >= 0 and words and (size := _FI_SIZE.fullmatch(words[0])):
+            if len(words) != width:
+                raise text.error(line, f"must have {width} columns, got {len(words)}")
+            if words[2].startswith("=") or words[1] == words[2]:
+                count = float(size[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[size[2]]
+                tables[-1][1].append((line, [f"{count:.0f}", words[time]]))
+            else:
+                raise text.error(line, f"sent {words[1]} messages and got {words[2]} back")
+        elif words:
+            time = -1
+    return tables[-1][1], _note_on_last(len(tables), tables[-1][0])
+
+
+_UCX = re.compile(
+    r"\|[ \t]{1,20}(?:overhead|latency) \(usec\)[ \t]{1,20}\|[ \t]{1,20}bandwidth \(MB/s\)"
+)
+_UCX_COMMAND = re.compile(r"\bucx_perftest\b(?!\.c)")
+_UCX_RESULT = re.compile(
+    r"(?:Final:|\[thread 0\])?[ \t]{1,40}(\d[\d,]{0,20}(?:[ \t]{1,20}[\d.,]+){7})"
+)
+_UCX_SIZE = "8"  # bytes, of a command without -s
+
+
+def _ucx(text: TextFile) -> tuple[list[Row], list[str]]:
+    """Sizes and mean times of the latency tests in a log of ucx_perftest's commands."""
+    rows: list[Row] = []
+    left: list[str] = []
+    test = size = ""
+    result: tuple[int, list[str]] | None = None
+
+    def finish() -> None:
+        if result is None:
+            return
+        line, words = result
+        if not test or not size:
+            raise text.error(
+                line,
+                f"does not state the {'size of its messages' if test else 'test'}: put the command "
+                "above, such as `ucx_perftest HOST -t tag_lat -s 1024`, as a job's log has it",
+            )
+        if "lat" in test and "/" not in test:  # as in "get latency / bandwidth"
+            rows.append((line, [size, words[3]]))
+        else:
+            left.append(f"{test} (line {line})")
+
+    for line, content in enumerate(text.lines, 1):
+        if _UCX_COMMAND.search(content[:4000]):
+            finish()
+            result = None
+            words = content[:4000].split()
+            given = dict(pairwise(words))
+            test, size = given.get("-t", ""), given.get("-s", _UCX_SIZE)
+        elif match := re.match(
+            r"\| (Test|Message size):[ \t]{1,40}(.{1,80}?)[ \t]{1,80}\|", content
+        ):
+            test, size = (match[2], size) if match[1] == "Test" else (test, match[2])
+        elif match := _UCX_RESULT.fullmatch(content.rstrip()):
+            result = line, match[1].replace(",", "").split()
+    finish()
+    if left and not rows:
+        raise text.error(None, f"has no latency test, only {', '.join(left[:4])}")
+    notes = ["times are the mean that ucx_perftest prints (overall)"]
+    if left:
+        notes.append(f"left out, other tests: {', '.join(left[:4])}")
+    return rows, notes
 
 
 def _bytes(count: float) -> str:

@@ -30,7 +30,10 @@ _DETOURS = (
     "`jitterfly noise record` measures single detours, and `rtla osnoise hist` prints a histogram "
     "of them that is read"
 )
-_LATENCY = "OSU's osu_latency and IMB's PingPong are read by `jitterfly network parameters`"
+_PINGPONGS = (
+    "`jitterfly network parameters {file}` makes a network of latencies of single messages (of "
+    "OSU's osu_latency, IMB's PingPong, ib_write_lat, fi_pingpong and ucx_perftest -t tag_lat)"
+)
 _SCHEDULE = (
     "`jitterfly run` takes a schedule of an application as GOAL text; jitterfly.ScheduleBuilder "
     "makes one in Python"
@@ -51,14 +54,14 @@ _TOOLS = (
     _Tool(
         "the output of perftest (ib_write_lat, ib_send_bw)",
         r"^[ \t]{0,40}#bytes[ \t]+#iterations[ \t]",
-        _LATENCY,
+        _PINGPONGS,
     ),
     _Tool(
         "the output of ucx_perftest",
         r"\|[ \t]+(?:overhead|latency) \(usec\)[ \t]+\|[ \t]+bandwidth",
-        _LATENCY,
+        _PINGPONGS,
     ),
-    _Tool("the output of libfabric's fi_pingpong", r"^bytes[ \t]+#sent[ \t]+#ack[ \t]", _LATENCY),
+    _Tool("the output of libfabric's fi_pingpong", r"^bytes[ \t]+#sent[ \t]+#ack[ \t]", _PINGPONGS),
     _Tool(
         "the output of ReproMPI",
         r"^#@repro|^[ \t]{0,20}(?:process[ \t]+)?test[ \t]+nrep[ \t]+count[ \t]+",
