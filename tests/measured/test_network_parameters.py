@@ -277,7 +277,7 @@ def test_perftest(tmp_path):
     columns = "t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]"
     timed = PERFTEST.replace(columns, "t_avg[usec]    tps average")
     mean = parameters(tmp_path, timed)
-    assert mean.L == pytest.approx(0.98e-6 - 1e-10, rel=1e-3)
+    assert abs(mean.L - 979.9e-9) < 1e-10
     twice = parameters(tmp_path, PERFTEST.replace("1.000", "7.000") + PERFTEST, overhead="200ns")
     assert twice.line == found.line
     assert "the last of 2 tables, in line 16" in twice.notes
