@@ -13,9 +13,10 @@ from support import scale
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The references make and drop small objects by the million, and hardly a cycle of them. Python's
-# search for such garbage, by its habit after each 700 of them, takes an eighth of their time.
-gc.set_threshold(10_000, 5, 2)
+# The references make and drop small objects by the million, and few cycles of them. To search for
+# such garbage in what is young is quick. Searches of what is older, which Python by its habit makes
+# after each ten of those, take an eighth of the references' time.
+gc.set_threshold(10_000, 50, 10)
 
 LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 
