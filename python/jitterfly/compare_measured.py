@@ -265,8 +265,8 @@ class CompareMeasuredQuestion(Question):
         "what a measured time is: common (from when all ranks begin at once until the last has the "
         "result), own (of each rank since it left a barrier, the longest of these) or own_mean "
         "(the mean of these over ranks)",
-        "Without it that of the file: own_mean of a table, of OSU and IMB; own of times on each "
-        "rank; common of plain times.",
+        "Without it that of the file: own_mean of OSU and IMB; own of times on each rank; common "
+        "of plain times and of nccl-tests, which have no barrier.",
         default=None,
         usual="the file's",
         allowed=(COMMON, OWN, OWN_MEAN),
@@ -422,11 +422,15 @@ def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:
                 f"give measured times of so many, or {parameter('cycles', 1)}")  # fmt: skip
         return [Note("cycles", told)]
     if clock == COMMON:
+        if case.observe == "spread":
+            return [
+                Note("clock", "clock: all ranks begin at once; the mean over ranks of their ends")
+            ]
         told = "clock: all ranks begin at once, until the last one has the result"
-        other = (
-            f"; of ranks that start clocks of their own behind a barrier, {parameter('clock', OWN)}"
-        )
-        return [Note("clock", told + ("" if given else other))]
+        if not given:
+            own = parameter("clock", OWN)
+            told += f"; if ranks start clocks of their own behind a barrier, give {own}"
+        return [Note("clock", told)]
     assert case.barrier is not None
     whose = "the longest" if clock == OWN else "the mean over ranks"
     which = "" if case.cycles == 1 else f" of the last of {cycles}"
@@ -640,7 +644,9 @@ def _read(
     if tables:
         table = _part_of(tables, case, chosen, path)
         _check_collective(table.operation, case, path)
-        return _chosen_rows(table, chosen, path), left_out, OWN_MEAN
+        # Those of other benchmarks follow each other without a barrier.
+        clock = OWN_MEAN if found.format in ("osu", "imb") else COMMON
+        return _chosen_rows(table, chosen, path), left_out, clock
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:

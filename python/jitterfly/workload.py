@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .distributions import Empirical
 from .distributions.distribution import Distribution
-from .fields import Component, own_components
+from .fields import Component, own_components, parameter
 from .hierarchy import Hierarchy
 from .network import Network
-from .noise import Noise, TraceNoise
-from .noise.source import ExpectedWork, MaxWork, names_level
+from .noise import MessageNoise, Noise, TraceNoise
+from .noise.source import ExpectedWork, MaxWork, name_in_case, names_level
 from .units import TICKS_PER_SECOND
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class Workload(ABC):
         return doubts_of(self.placed_noise, self.network, self.work_per_cycle())
 
 
-def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[str]:
+def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[str]:
     """List, in words, what measured sources leave open."""
     node = 1
     if isinstance(network, Hierarchy) and network.placement == "block":
@@ -210,7 +211,20 @@ def doubts_of(noise: Iterable[Noise], network: Network, work: RankWork) -> list[
     text = [told for one in traces if (told := one.misfit(node, work.ranks))]
     for one in traces:
         text += one.doubts(work.ranks, work.met(one), work.cycles)
+    measured = [i for i, one in enumerate(noise) if _is_of_measured_messages(one)]
+    if traces and measured:
+        text.append(
+            f"{name_in_case(measured[0], 'message')} has measured times, and a recording is "
+            "simulated as well: noise of the CPUs that is in these times counts twice; a quantile "
+            f"that it seldom reaches ({parameter('quantile', here=False)} of network parameters) "
+            "has none of it"
+        )
     return text
+
+
+def _is_of_measured_messages(noise: Noise) -> bool:
+    """Return whether the delays of messages are samples of a measurement."""
+    return isinstance(noise, MessageNoise) and isinstance(noise.delay, Empirical)
 
 
 def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:

@@ -181,6 +181,48 @@ def test_the_command(tmp_path, capsys):
     assert main(["trace", "--ranks=4", "--network", line, "--out", str(tmp_path / "x.svg")]) == 0
 
 
+OSU_TAILS = (
+    "# OSU MPI Latency Test v7.3\n# Datatype: MPI_CHAR.\n"
+    "# Size       Avg Latency(us)     P50 Tail Lat(us)     P90 Tail Lat(us)\n"
+)
+
+
+def test_a_quantile_in_place_of_the_mean(tmp_path, capsys):
+    """Which noise of the machine has made longer: here one message in ten, by 90 us."""
+    rows = [(n, 1.4 + 0.25e-3 * (n - 1)) for n in SIZES.tolist()]
+    osu = [f"{n} {t + 9:.6f} {t:.6f} {t + 90:.6f}" for n, t in rows]
+    single = ["#size rtt", *(f"{n} {t + late:.9f}" for n, t in rows for late in [0] * 9 + [90])]
+    for name, text in (("osu", OSU_TAILS + "\n".join(osu)), ("one", "\n".join(single))):
+        path = tmp_path / f"{name}.out"
+        path.write_text(text + "\n")
+        for quantile, late in ((None, 9e-6), (0.5, 0), (0.9, 90e-6 if name == "osu" else 0)):
+            found = read_parameters(path, quantile=quantile)
+            assert pytest.approx(1.4e-6 + late, rel=1e-6) == found.L + 2 * found.o
+            assert pytest.approx(0.25e-9, rel=1e-2) == found.G
+            notes = " ".join(found.notes)
+            assert ("it counts twice. `quantile` = 0.5 takes" in notes) == (quantile is None)
+            told = f"those that {quantile} of the messages do not exceed"
+            assert (told in notes) == (quantile is not None)
+    assert pytest.approx(91.4e-6, rel=1e-6) == read_parameters(path, quantile=0.95).L
+    with pytest.raises(ValueError, match=r"quantile must be one of 0.5, 0.9 in .*, got 0.95"):
+        read_parameters(tmp_path / "osu.out", quantile=0.95)
+    assert main(["network", "parameters", str(path), "--quantile=0.5", "--overhead=200ns"]) == 0
+    assert capsys.readouterr().out.split()[1].startswith("L=1us,o=200ns,")
+    assert main(["network", "parameters", str(path)]) == 0
+    assert "--quantile 0.5 takes what noise seldom reaches" in capsys.readouterr().err
+
+
+def test_measured_messages_beside_a_recording_are_said_to_count_noise_twice():
+    recording = jf.TraceNoise(starts=[0.001], durations=[1e-4], length="1s")
+    late = jf.MessageNoise(jf.Empirical(samples=["1us", "90us"]))
+    case = jf.Case(8, network=jf.LogGOPS(L="1us", o="1us"), noise=[recording, late])
+    told = "noise.1 (message) has measured times, and a recording is simulated as well"
+    assert any(text.startswith(told) for text in case.doubts())
+    for noise in ([recording], [late], [recording, jf.MessageNoise(jf.Exponential("1us"))]):
+        doubts = jf.Case(8, network=case.network, noise=noise).doubts()
+        assert not any("counts twice" in text for text in doubts)
+
+
 def test_an_overhead_that_nobody_measured_is_left_open(tmp_path, capsys):
     """With o = 0 noise of the CPU would hit nothing."""
     path = written(tmp_path, pingpong(OSU))
@@ -212,6 +254,9 @@ BAD = {
     "too small": (pingpong(OSU), ["--bytes=0"], "--bytes must be from 1"),
     "too much": (pingpong(OSU), ["--overhead=1us"], "at most half of the 1.4 µs"),
     "known": (loggp(), ["--overhead=1us"], "has the overhead o"),
+    "no quantile": (pingpong(OSU), ["--quantile=0.5"], "--quantile must be left out for"),
+    "no single times": (loggp(), ["--quantile=0.5"], "--quantile must be left out for"),
+    "no share": (pingpong(OSU), ["--quantile=50"], "--quantile must be above 0 and below 1"),
     "none as small": (loggp().replace("\n1 10", "\n9 10"), ["--bytes=8"], "at most 8 bytes"),
 }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import extensions
 from ..answer import show
-from ..fields import check_choice, shorten
+from ..fields import check_choice, naming_fields, shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
 from .output import add_json, print_json, show_phases
@@ -38,10 +38,10 @@ def add_parser(commands: Any) -> None:
     parameters = actions.add_parser(
         "parameters",
         help="L, o, g, G from a benchmark's output, to paste after --network",
-        description="Reads the output of Netgauge's loggp, of OSU's latency test (osu_latency), of "
-        "IMB's PingPong, of perftest's latency tests (ib_write_lat), of fi_pingpong, or of "
-        "ucx_perftest with its commands. What --network takes goes to standard output; what the "
-        "file determines of it, and what not, to standard error.",
+        description="Reads the output of Netgauge's loggp or one_one, of OSU's latency test "
+        "(osu_latency), of IMB's PingPong, of perftest's latency tests (ib_write_lat), of "
+        "fi_pingpong, or of ucx_perftest with its commands. What --network takes goes to standard "
+        "output; what the file determines of it, and what not, to standard error.",
     )
     parameters.add_argument("file", metavar="FILE")
     parameters.add_argument(
@@ -60,6 +60,13 @@ def add_parser(commands: Any) -> None:
         "--overhead",
         metavar="TIME",
         help="o, which OSU and IMB do not measure: without it o=? is to be filled in",
+    )
+    parameters.add_argument(
+        "--quantile",
+        type=share,
+        metavar="Q",
+        help="of the times of each size, such as 0.5, instead of their mean, which holds the noise "
+        "of the machine (osu_latency -z has 0.5, 0.9 and 0.99, Netgauge's one_one all)",
     )
     add_json(parameters)
     parameters.set_defaults(run=_parameters)
@@ -110,7 +117,14 @@ def _parameters(chosen: argparse.Namespace) -> None:
             raise ValueError(f"{name} must be from 1, got 0")
     if most is not None and least is not None and least > most:
         raise ValueError(f"--from-bytes must be at most --bytes {most}, got {least}")
-    found = read_parameters(chosen.file, least_bytes=least, most_bytes=most, overhead=overhead)
+    with naming_fields("quantile"):
+        found = read_parameters(
+            chosen.file,
+            least_bytes=least,
+            most_bytes=most,
+            overhead=overhead,
+            quantile=chosen.quantile,
+        )
     if chosen.json:
         overhead = found.o if found.overhead_known else None
         values = {"L": found.L, "o": overhead, "g": found.g, "G": found.G}

@@ -1,14 +1,17 @@
 """LogGP parameters L, o, g and G from Netgauge, or from a ping-pong of another tool (line fit).
 
-Netgauge's ``-x loggp`` measures all four. A ping-pong (OSU's latency test, IMB's PingPong) times
-messages one after the other: it knows how long a message takes in all, and what a byte adds. So do
-the latency tests of perftest (ib_write_lat), libfabric's fi_pingpong, and ucx_perftest, whose log
-says the size of the messages in the command alone.
+Netgauge's ``-x loggp`` measures all four. A ping-pong (OSU's latency test, IMB's PingPong,
+Netgauge's one-one) times messages one after the other: it knows how long a message takes in all,
+and what a byte adds. So do the latency tests of perftest (ib_write_lat), libfabric's fi_pingpong,
+and ucx_perftest, whose log says the size of the messages in the command alone. A mean over
+iterations holds the noise of the machine. A quantile that noise seldom reaches, such as the median,
+does not.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,12 +19,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, counted, parameter
+from ..fields import check_integer, counted, is_real_number, parameter, shorten
+from ..stats.intervals import quantile_rank
 from ..units import Time, parse_seconds, show_seconds
 from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu, without_labels
 from .formats.collectives import LeftOut, good_rows
 from .formats.columns import Row, number_rows
-from .measurements import LogGPTable
+from .measurements import Latencies, LogGPTable, Part
 
 _FITS = 0.1  # part of a time by which a fit may miss it before that is said
 _SAME = 0.2  # part by which fits over few and over all sizes may differ before that is said
@@ -67,26 +71,33 @@ def read_parameters(
     least_bytes: int | None = None,
     most_bytes: int | None = None,
     overhead: Time | None = None,
+    quantile: float | None = None,
 ) -> NetworkParameters:
     """Read the parameters in a file.
 
     Parameters
     ----------
     path : str or Path
-        Output of Netgauge ``-x loggp``, of OSU's latency test, of IMB with PingPong, of a latency
-        test of perftest, of fi_pingpong, or of latency tests of ucx_perftest with their commands.
+        Output of Netgauge ``-x loggp`` or ``-x one_one``, of OSU's latency test, of IMB with
+        PingPong, of a latency test of perftest, of fi_pingpong, or of latency tests of ucx_perftest
+        with their commands.
     least_bytes, most_bytes : int, optional
         The smallest and the largest message that is used. Protocols change with the size: a fit
         over small messages does not hold for large ones, and one over both for neither. The
         smallest is of a ping-pong; L + 2 o is then what is left of its time without its bytes.
     overhead : float or str, optional
         o, seconds, which a ping-pong does not measure: at most half of its shortest time.
+    quantile : float, optional
+        Of the times of each size, between 0 and 1: it counts instead of their mean. OSU's latency
+        test prints 0.5, 0.9 and 0.99 with ``-z``; Netgauge's one-one has single times. To simulate
+        a recording of noise as well take 0.5 or less: the mean holds that noise already.
 
     Raises
     ------
     ValueError
         FormatError where the file is none of these or malformed (it names the line); no message of
-        these sizes; an overhead that is too large or that the file has; `least_bytes` of Netgauge.
+        these sizes; an overhead that is too large or that the file has; `least_bytes` of Netgauge;
+        a quantile that is out of range, or of times of which the file has none.
     OSError
         It can not be read.
     """
@@ -96,7 +107,9 @@ def read_parameters(
     if least > most:
         raise ValueError(f"least_bytes must be at most most_bytes = {most}, got {least}")
     given = None if overhead is None else parse_seconds(overhead, "overhead")
-    netgauge = formats()["netgauge_loggp"]
+    if quantile is not None and not (is_real_number(quantile) and 0 < quantile < 1):
+        raise ValueError(f"quantile must be above 0 and below 1, got {shorten(quantile)}")
+    netgauge, single = formats()["netgauge_loggp"], formats()["netgauge_latency"]
     if netgauge.recognise(text.head):
         if given is not None:
             raise ValueError(f"{text.name} has the overhead o: overhead must be left out")
@@ -105,25 +118,34 @@ def read_parameters(
                 f"least_bytes must be left out for {text.name}: Netgauge fits g and G from the "
                 "smallest message on"
             )
+        _refuse_quantile(text, quantile)
         (part,) = netgauge.read(text, Options()).parts
         assert isinstance(part, LogGPTable)
         return _of_loggp(text, part, most)
-    pingpongs, notes = _osu_pingpongs(text)
+    rows: list[Row] = []
+    pingpongs, notes = _osu_pingpongs(text, quantile)
     if pingpongs:
-        found = _of_pingpong(text, pingpongs[-1], (least, most), given)
-        return replace(found, notes=(*found.notes, *notes))
-    if imb.is_pingpong(text.head):
+        rows = pingpongs[-1]
+    elif single.recognise(text.head):
+        measured = single.read(text, Options())
+        rows, notes = _rows_of_latencies(measured.parts, quantile), list(measured.notes)
+    elif imb.is_pingpong(text.head):
+        _refuse_quantile(text, quantile)
         rows, notes = imb.pingpong_rows(text)
+    if rows or pingpongs:
         found = _of_pingpong(text, rows, (least, most), given)
-        return replace(found, notes=(*found.notes, *notes))
+        return replace(found, notes=(*found.notes, _on_noise(quantile), *notes))
     for head, read in ((_PERFTEST, _perftest), (_FI_PINGPONG, _fi_pingpong), (_UCX, _ucx)):
         if head.search(text.head):
             rows, notes = read(text)
+            kept = 0.5 if notes[:1] == [_TYPICAL] else None
+            if quantile != kept:
+                _refuse_quantile(text, quantile)
             found = _of_pingpong(text, rows, (least, most), given)
-            return replace(found, notes=(*found.notes, *notes))
+            return replace(found, notes=(*found.notes, _on_noise(kept), *notes))
     what = (
-        "those of Netgauge's loggp, OSU's osu_latency, IMB's PingPong, perftest's latencies, "
-        "fi_pingpong and ucx_perftest are read"
+        "those of Netgauge's loggp and one_one, OSU's osu_latency, IMB's PingPong, perftest's "
+        "latencies, fi_pingpong and ucx_perftest are read"
     )
     for form in formats().values():
         if form.name not in PLAIN and form.recognise(text.head):
@@ -132,6 +154,42 @@ def read_parameters(
             )
     text.check_not_of_another_tool()
     raise text.error(None, f"has no known parameters of a network: {what}")
+
+
+def _refuse_quantile(text: TextFile, quantile: float | None) -> None:
+    """Raise for a quantile of times of which the file has a mean alone."""
+    if quantile is not None:
+        raise ValueError(
+            f"quantile must be left out for {text.name}, which has no quantiles: osu_latency -z "
+            "prints some, and Netgauge's one_one has single times"
+        )
+
+
+def _on_noise(quantile: float | None) -> str:
+    """Say what of the machine's noise is in the times."""
+    if quantile is None:
+        give = parameter("quantile", 0.5)
+        return (
+            "the times are means, which hold the noise of the machine: beside a recording of it, "
+            f"it counts twice. {give} takes what noise seldom reaches, where the file has it (of "
+            "osu_latency -z, Netgauge's one_one)"
+        )
+    return (
+        f"the times are those that {quantile:.6g} of the messages do not exceed; noise that seldom "
+        "makes one longer is not in them, and may be simulated beside this network"
+    )
+
+
+def _rows_of_latencies(parts: Sequence[Part], quantile: float | None) -> list[Row]:
+    """Size and time in us of single messages: their mean, or a quantile of them."""
+    rows: list[Row] = []
+    for part in parts:
+        assert isinstance(part, Latencies)
+        values = np.sort(part.samples)
+        rank = len(values) if quantile is None else quantile_rank(len(values), quantile)
+        time = values.mean() if quantile is None else values[rank - 1]
+        rows.append((1, [str(part.bytes), repr(float(time) * 1e6)]))
+    return rows
 
 
 def _of_loggp(text: TextFile, found: LogGPTable, most: int) -> NetworkParameters:
@@ -268,14 +326,23 @@ def _misfit(
     return notes
 
 
-def _osu_pingpongs(text: TextFile) -> tuple[list[list[Row]], list[str]]:
+def _osu_pingpongs(text: TextFile, quantile: float | None) -> tuple[list[list[Row]], list[str]]:
     """Sizes and times of each table of osu_latency; notes on the others, and on lines left out."""
     left_out = LeftOut(text)
     tables = osu.tables(text, left_out)
     mine = [table for table in tables if table.is_pingpong]
+    column = "mean" if quantile is None else f"p{100 * quantile:g}"
+    for table in mine[-1:]:  # the one that counts
+        if column not in table.names:
+            has = [name for name in ("p50", "p90", "p99") if name in table.names]
+            if not has:
+                _refuse_quantile(text, quantile)
+            shares = ", ".join(f"{int(name[1:]) / 100:g}" for name in has)
+            raise ValueError(f"quantile must be one of {shares} in {text.name}, got {quantile:g}")
+    mine = [table for table in mine if column in table.names]
     rows = [good_rows(text, table, left_out) for table in mine]
     found = [
-        [(line, [words[0], [*words, "", ""][table.names.index("mean")]]) for line, words in some]
+        [(line, [words[0], [*words, "", ""][table.names.index(column)]]) for line, words in some]
         for table, some in zip(mine, rows, strict=True)
     ]
     notes = [f"the last of {len(mine)} tables, in line {mine[-1].line}"] if len(mine) > 1 else []
@@ -285,6 +352,7 @@ def _osu_pingpongs(text: TextFile) -> tuple[list[list[Row]], list[str]]:
 _PERFTEST = re.compile(
     r"^[ \t]{0,40}#bytes[ \t]{1,20}#iterations[ \t]{1,20}t_(?:min|avg)\[usec\]", re.M
 )
+_TYPICAL = "times are the median that perftest prints (t_typical)"
 _PERFTEST_TITLE = re.compile(r"[ \t]{1,40}([A-Z]\w{1,30}(?: \w{1,30})?) Latency Test[ \t]{0,20}")
 
 
@@ -315,8 +383,8 @@ def _perftest(text: TextFile) -> tuple[list[Row], list[str]]:
             f"has latencies of {title}, which are round trips, not half of one: give those of "
             "ib_write_lat or ib_send_lat",
         )
-    what = "median" if column.startswith("t_typical") else "mean"
-    notes = [f"times are the {what} that perftest prints ({column.partition('[')[0]})"]
+    typical = column.startswith("t_typical")
+    notes = [_TYPICAL if typical else "times are the mean that perftest prints (t_avg)"]
     if not title:
         notes.append("the file does not name its test: of RDMA_Read, times would be round trips")
     return rows, [*notes, *_note_on_last(len(tables), line)]
