@@ -641,6 +641,11 @@ def _read(
     samples = [part for part in parts if isinstance(part, PerRankSamples)]
     if unit is not None and (tables or samples):
         raise ValueError(f"unit must be left out: the times in {path} have their own")
+    if tables and found.format == "reprompi":
+        raise ValueError(
+            f"{path} has means of the slowest rank, which cannot be compared: give the times of "
+            "all repetitions, which ReproMPI writes into its output file"
+        )
     if tables:
         table = _part_of(tables, case, chosen, path)
         _check_collective(table.operation, case, path)
@@ -650,7 +655,9 @@ def _read(
     if chosen.iterations is not None:
         raise ValueError(f"iterations are of a table of means, which {path} is not: it has times")
     if samples:
-        return _chosen_samples(samples, case, chosen, path), (), OWN
+        synchronized = "global" in found.source.get("clock", "")  # of ReproMPI
+        usual = COMMON if synchronized else OWN
+        return _chosen_samples(samples, case, chosen, path), (), usual
     if parts and not _may_be_times(path, found.format):
         raise ValueError(f"{path} has {parts[0].words}, and no times of a collective")
     numbers, told = _numbers(path, problem)

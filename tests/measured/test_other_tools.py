@@ -15,7 +15,6 @@ from jitterfly.measured.formats.other_tools import known_for
 RECORD = "noise record"
 BEGINNINGS = {
     "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
-    "ReproMPI": ("#@reproMPIcommitSHA1=77\ntest nrep count runtime_sec\n", "runtime_sec"),
     "a table of a benchmark": (
         "# Size      Bandwidth (MB/s)\n1  2.5\n64  151.5\n",
         "osu_allreduce",

@@ -267,7 +267,10 @@ class CollectiveTable(EqualByFields):
 
 @dataclass(frozen=True, eq=False)
 class PerRankSamples(EqualByFields):
-    """Every iteration of a collective on every rank: seconds, shape (iterations, ranks)."""
+    """Every iteration of a collective on every rank: seconds, shape (iterations, ranks).
+
+    `slowest`: of the slowest rank alone, shape (iterations, 1).
+    """
 
     words = "times of a collective on each rank"
 
@@ -275,13 +278,15 @@ class PerRankSamples(EqualByFields):
     bytes: int
     ranks: int
     times: Floats
+    slowest: bool = False
 
     def __post_init__(self) -> None:
         set_integer(self, "bytes", 0)
         set_integer(self, "ranks", 1)
         times = set_seconds(self, "times", 2)
-        if times.shape[1] != self.ranks:
-            raise ValueError(f"times must have {self.ranks} columns, got {times.shape[1]}")
+        columns = 1 if self.slowest else self.ranks
+        if times.shape[1] != columns:
+            raise ValueError(f"times must have {columns} columns, got {times.shape[1]}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from . import (
     imb,
     netgauge,
     osu,
+    reprompi,
     rt_tests,
     rtla,
     sysjitter,
@@ -28,8 +29,8 @@ from .other_tools import known_for
 from .text import HEAD_BYTES, Format, FormatError, Options, OtherTool, TextFile, open_text
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
-_MODULES = (rtla, ftrace, rt_tests, osu, imb, collectives, netgauge, sysjitter, fixed_quanta,
-            csv_events)  # fmt: skip
+_MODULES = (rtla, ftrace, rt_tests, osu, imb, collectives, reprompi, netgauge, sysjitter,
+            fixed_quanta, csv_events)  # fmt: skip
 #: Known by numbers alone: a file of another tool could be taken for one of them.
 PLAIN = ("fwq", "ftq", "csv")
 

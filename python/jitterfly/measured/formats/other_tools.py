@@ -63,12 +63,6 @@ _TOOLS = (
     ),
     _Tool("the output of libfabric's fi_pingpong", r"^bytes[ \t]+#sent[ \t]+#ack[ \t]", _PINGPONGS),
     _Tool(
-        "the output of ReproMPI",
-        r"^#@repro|^[ \t]{0,20}(?:process[ \t]+)?test[ \t]+nrep[ \t]+count[ \t]+",
-        "`jitterfly compare-measured` takes a text file with one time in each line, such as its "
-        "column runtime_sec",
-    ),
-    _Tool(
         "a report of GPCNeT",
         r"^[ \t]{0,40}Network(?:Load)? Tests v\d",
         "it has no times of single iterations; OSU's collectives are read",
