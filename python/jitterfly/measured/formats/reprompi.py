@@ -180,7 +180,9 @@ def _of_each_process(file: _File) -> tuple[list[PerRankSamples], list[str]]:
 def _summary(file: _File, source: dict[str, str]) -> Measured:
     names = {column: name for column, name in _SUMMARY.items() if column in file.names}
     if "mean_sec" not in names:
-        raise file.text.error(None, "has no column mean_sec: give ReproMPI --summary=mean")
+        raise file.text.error(
+            None, "has no column mean_sec: have ReproMPI print the mean in its summary"
+        )
     tables: dict[str, list[tuple[int, int, dict[str, float]]]] = {}
     for line, row in file.rows:
         operation, size = file.key(line, row)
