@@ -376,7 +376,6 @@ def test_other_files_are_refused_by_name(tmp_path, capsys):
     for log, name in (
         (osu(), "is of OSU micro-benchmarks of collectives, and has no parameters"),
         (imb(), "is of Intel MPI Benchmarks of collectives, and has no parameters"),
-        ("#size\trtt\n1\t3.1\n1\t3.2\n", "is of Netgauge one-one latencies, and has no parameters"),
         ("oslat V 2.60\nTotal runtime: 10 seconds\n", "is of the report of oslat, and has no"),
     ):
         path.write_text(log)
