@@ -65,6 +65,17 @@ caguid=0xd0
 Ca\t1 "H-00000000000000d0"\t\t# "n3 mlx4_0"
 [1](d1) \t"S-00000000000000a2"[1]\t\t# lid 3 lmc 0 "MF0;b:X/U1" lid 8 4xQDR
 """
+PORTS = """SW     9  4 0x00000000000000a1 4x FDR10 - SW     8  3 0x00000000000000a2 ( 'MF0;a:X/U1' - 'MF0;b:X/U1' )
+SW     9  3 0x00000000000000a1 4x SDR                                    'MF0;a:X/U1'
+SW     9  2 0x00000000000000a1 4x QDR - CA     2  2 0x00000000000000c2 ( 'MF0;a:X/U1' - 'n2 mlx4_0' )
+SW     9  1 0x00000000000000a1 4x QDR - CA     1  1 0x00000000000000b1 ( 'MF0;a:X/U1' - 'n1 mlx4_0' )
+SW     8  3 0x00000000000000a2 4x FDR10 - SW     9  4 0x00000000000000a1 ( 'MF0;b:X/U1' - 'MF0;a:X/U1' )
+SW     8  1 0x00000000000000a2 4x QDR - CA     3  1 0x00000000000000d1 ( 'MF0;b:X/U1' - 'n3 mlx4_0' )
+CA     1  1 0x00000000000000b1 4x QDR - SW     9  1 0x00000000000000a1 ( 'n1 mlx4_0' - 'MF0;a:X/U1' )
+CA     2  2 0x00000000000000c2 4x QDR - SW     9  2 0x00000000000000a1 ( 'n2 mlx4_0' - 'MF0;a:X/U1' )
+CA     0  1 0x00000000000000c1 4x SDR                                    'n2 mlx4_0'
+CA     3  1 0x00000000000000d1 4x QDR - SW     8  1 0x00000000000000a2 ( 'n3 mlx4_0' - 'MF0;b:X/U1' )
+"""  # noqa: E501
 TABLES = """Unicast lids [0x0-0x9] of switch Lid 9 guid 0x00000000000000a1 (MF0;a:X/U1):
   Lid  Out   Destination
        Port     Info
@@ -95,7 +106,7 @@ NO_LINE = re.compile(
 )
 """Of a file as a whole."""
 Sample = tuple[str, str | None]
-SAMPLES: list[Sample] = [(DIGRAPH, None), (LOOP, None), (DISCOVERED, TABLES), (DISCOVERED, TABLES)]
+SAMPLES: list[Sample] = [(DIGRAPH, None), (LOOP, None), (DISCOVERED, TABLES), (PORTS, TABLES)]
 
 
 class Finding(Exception):
