@@ -166,8 +166,9 @@ class Case(Collective):
                 "observe = 'own' is the time since a rank left the barrier: give barrier, such as "
                 "'dissemination_barrier'"
             )
-        check_arrival(self.arrival)
-        check_speed(self.speed)
+        if self.arrival is not None or self.speed is not None:
+            check_arrival(self.arrival)
+            check_speed(self.speed)
         if not self.is_even:
             check_ranks(self.ranks)
             self.rank_delays()

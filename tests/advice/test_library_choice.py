@@ -11,7 +11,7 @@ from support.tuning_cases import taken_from_tree
 import jitterfly as jf
 from jitterfly.advice.tuning.mpich import MPICH
 from jitterfly.algorithms import library_choice
-from jitterfly.algorithms.algorithm import COLLECTIVES
+from jitterfly.algorithms.algorithm import COLLECTIVES, is_kind_of
 from jitterfly.algorithms.library_choice import LIBRARY_NAMES, LibraryRules, is_library
 from jitterfly.cli import main
 from jitterfly.slowdown import SlowdownQuestion
@@ -72,7 +72,7 @@ OPEN_MPI = [
     ("allreduce", 2, 2**17, "segmented_ring, which runs ring", jf.RingAllreduce(), ""),
     # Fewer elements of 8 bytes than ranks.
     ("allreduce", 24, 32, "segmented_ring, which runs recursive_doubling",
-     jf.RecursiveDoublingAllreduce(), ""),
+     jf.Butterfly(), ""),
     ("allreduce", 48, 255, "rabenseifner", jf.RabenseifnerAllreduce(), ""),
     ("allreduce", 48, 248, "rabenseifner, which runs basic_linear",
      jf.ReduceBroadcastAllreduce(), "binomial trees"),
@@ -221,7 +221,7 @@ def test_every_choice_is_an_algorithm_that_runs():
                         jf.Case(
                             ranks, algorithm=found.algorithm, network=network, message_bytes=size
                         )
-                        assert collective in found.algorithm.kind
+                        assert is_kind_of(found.algorithm.kind, collective)
 
 
 def test_ranks_that_are_not_consecutive_have_a_note():
@@ -330,6 +330,27 @@ def test_a_schedule_takes_it_for_its_group(tmp_path):
 
     assert text("openmpi") == text("rabenseifner_allreduce")
     assert text(LibraryRules("nccl", "allgather")) == text("ring_allgather")
+
+
+def test_recursive_doubling_of_short_messages_is_a_butterfly():
+    """The same messages, where links do not matter; on nodes, and of long ones, they do."""
+    rules = LibraryRules("openmpi-4.1")
+    for network, size, algorithm in (
+        (FLAT, 8, jf.Butterfly()),
+        (FLAT, 2001, jf.Butterfly()),  # 200 ns on a link, as long as on the CPU
+        (FLAT, 2002, jf.RecursiveDoublingAllreduce()),
+        (NODES, 8, jf.RecursiveDoublingAllreduce()),
+        (jf.Hockney("1us", "1ns"), 50, jf.Butterfly()),
+        (jf.Hockney("1us", "1ns"), 60, jf.RecursiveDoublingAllreduce()),
+    ):
+        assert rules.choice(64, network, size)[:2] == (algorithm, "recursive_doubling")
+    one, other = (
+        jf.Case(64, algorithm=algorithm, network=FLAT, message_bytes=8)
+        for algorithm in (jf.Butterfly(), jf.RecursiveDoublingAllreduce())
+    )
+    levels = [case.algorithm.message_levels(64) for case in (one, other)]
+    for one_level, other_level in zip(*levels, strict=True):
+        assert sorted(map(tuple, one_level)) == sorted(map(tuple, other_level))
 
 
 @pytest.mark.parametrize(("words", "error"), [

@@ -16,9 +16,9 @@ from ..fields import check_choice, did_you_mean, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, power_below
-from . import Algorithm
-from .algorithm import COLLECTIVES
-from .candidates import known
+from ..syntax import read_count
+from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
+from .algorithm import COLLECTIVES, MOST_ROUNDS
 
 DEFAULT_LIBRARY = "mpich-5"
 """The library whose choice is meant where a collective is named, and neither it nor an algorithm:
@@ -229,19 +229,8 @@ def _of_kind(kind: str, **fields: Any) -> Algorithm:
     return Algorithm.from_dict({"kind": kind, **fields})
 
 
-def _candidate(library: str, collective: str, called: str, machine: _Machine) -> Algorithm | None:
-    """The candidate of `advise` that a library calls so, or None."""
-    for candidate in known(collective).values():
-        if candidate.called.get(library, "").rpartition(" ")[2] == called:
-            try:
-                return candidate.make(machine.ranks, machine.network, machine.size)
-            except ValueError:  # a window that holds all other ranks, of too many ranks
-                return None
-    return None
-
-
 def _whole(machine: _Machine) -> dict[str, Any]:
-    """One segment, which holds the whole vector."""
+    """Return one segment, which holds the whole vector."""
     return {"segment_bytes": max(machine.size, 1)}
 
 
@@ -250,21 +239,75 @@ def _to_all(machine: _Machine) -> dict[str, Any]:
     return {"radix": max(machine.ranks, 2)}
 
 
+def _all_at_once(machine: _Machine) -> dict[str, Any]:
+    """Return a window of all other ranks, as far as one can be."""
+    return {"window": MOST_WINDOW}
+
+
+def _in_buffers(machine: _Machine) -> dict[str, Any]:
+    """Segments of NCCL's protocol Simple: buffers of 4 MiB in 8 parts."""
+    return {"segment_bytes": "512KiB"}
+
+
 _Fields = Callable[[_Machine], dict[str, Any]] | None
-# What `candidates` do not name: the kind, its fields, and what is otherwise.
+# Kinds of what is the same, by the names that libraries give them.
+_SAME = {
+    ("Open MPI", "allreduce"): {
+        "nonoverlapping": "reduce_broadcast", "recursive_doubling": "recursive_doubling",
+        "ring": "ring", "rabenseifner": "rabenseifner",
+    },
+    ("Open MPI", "barrier"): {
+        "recursive_doubling": "recursive_doubling", "bruck": "dissemination", "tree": "tree",
+        "two_proc": "recursive_doubling",
+    },
+    ("Open MPI", "broadcast"): {
+        "binomial": "binomial", "knomial": "knomial", "scatter_allgather_ring": "scatter_allgather",
+    },
+    ("Open MPI", "reduce"): {"binomial": "binomial"},
+    ("Open MPI", "allgather"): {
+        "bruck": "bruck", "recursive_doubling": "recursive_doubling", "ring": "ring",
+        "two_proc": "recursive_doubling",
+    },
+    ("Open MPI", "reduce_scatter"): {"recursive_halving": "recursive_halving", "ring": "ring"},
+    ("Open MPI", "alltoall"): {
+        "pairwise": "pairwise", "modified_bruck": "bruck", "two_proc": "pairwise",
+    },
+    ("Open MPI", "gather"): {"basic_linear": "linear", "binomial": "binomial"},
+    ("Open MPI", "scatter"): {"basic_linear": "linear", "binomial": "binomial"},
+    ("Open MPI", "scan"): {"linear": "linear"},
+    ("MPICH", "allreduce"): {
+        "recursive_doubling": "recursive_doubling", "reduce_scatter_allgather": "rabenseifner",
+    },
+    ("MPICH", "barrier"): {"k_dissemination": "dissemination"},
+    ("MPICH", "broadcast"): {"binomial": "binomial", "scatter_ring_allgather": "scatter_allgather"},
+    ("MPICH", "reduce"): {"binomial": "binomial"},
+    ("MPICH", "allgather"): {
+        "recursive_doubling": "recursive_doubling", "brucks": "bruck", "ring": "ring",
+    },
+    ("MPICH", "reduce_scatter"): {
+        "recursive_halving": "recursive_halving", "pairwise": "pairwise",
+    },
+    ("MPICH", "alltoall"): {"brucks": "bruck", "scattered": "linear"},  # 32 messages at a time
+    ("MPICH", "gather"): {"binomial": "binomial"},
+    ("MPICH", "scatter"): {"binomial": "binomial"},
+    ("MPICH", "scan"): {"recursive_doubling": "recursive_doubling"},
+    ("NCCL", "allreduce"): {"Ring": "ring"},
+    ("NCCL", "allgather"): {"Ring": "ring"},
+    ("NCCL", "reduce_scatter"): {"Ring": "ring"},
+    ("NCCL", "alltoall"): {"sends and receives": "linear"},
+}  # fmt: skip
+# Of the others the kind, its fields, and what is otherwise, if anything is.
 _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
     ("Open MPI", "allreduce", "basic_linear"): ("reduce_broadcast_allreduce", None,
         "from all ranks to one and back; here along binomial trees"),
     ("Open MPI", "barrier", "linear"): ("tree_barrier", None,
         "from all ranks to one and back; here along binomial trees"),
-    ("Open MPI", "barrier", "two_proc"): ("recursive_doubling_barrier", None, ""),
     ("Open MPI", "broadcast", "basic_linear"): ("knomial_broadcast", _to_all, ""),
     ("Open MPI", "broadcast", "chain"): ("chain_broadcast", _whole, ""),
     ("Open MPI", "broadcast", "pipeline"): ("chain_broadcast", _whole, ""),
     ("Open MPI", "broadcast", "split_binary_tree"): ("binary_tree_broadcast", _whole,
         "each half of the vector goes down its half of the tree; here the whole does"),
     ("Open MPI", "broadcast", "binary_tree"): ("binary_tree_broadcast", _whole, ""),
-    ("Open MPI", "broadcast", "knomial"): ("knomial_broadcast", None, ""),
     ("Open MPI", "broadcast", "scatter_allgather"): ("scatter_allgather_broadcast", None,
         "it gathers by recursive doubling; here around a ring"),
     ("Open MPI", "reduce", "linear"): ("knomial_reduce", _to_all, ""),
@@ -276,14 +319,11 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
         "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
     ("Open MPI", "allgather", "neighbor"): ("ring_allgather", None,
         "pairs of neighbours exchange two blocks in a round; here a block goes around a ring"),
-    ("Open MPI", "allgather", "two_proc"): ("recursive_doubling_allgather", None, ""),
     ("Open MPI", "reduce_scatter", "non-overlapping"): ("recursive_halving_reduce_scatter", None,
         "it reduces to rank 0 and scatters from it; here halves are exchanged"),
     ("Open MPI", "reduce_scatter", "butterfly"): ("recursive_halving_reduce_scatter", None,
         "here halves are exchanged, in recursive halving's order"),
-    ("Open MPI", "alltoall", "linear"): ("linear_alltoall", lambda _: {"window": MOST_WINDOW},
-        f"it has all messages under way; here {MOST_WINDOW:,}"),
-    ("Open MPI", "alltoall", "two_proc"): ("pairwise_alltoall", None, ""),
+    ("Open MPI", "alltoall", "linear"): ("linear_alltoall", _all_at_once, ""),
     ("Open MPI", "gather", "linear_sync"): ("linear_gather", None,
         "the root asks each rank for its block; here it does not"),
     ("Open MPI", "scatter", "linear_nb"): ("linear_scatter", None,
@@ -292,28 +332,43 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
         None, "it gathers by recursive doubling; here around a ring"),
     ("MPICH", "reduce", "reduce_scatter_gather"): ("binomial_reduce", None,
         "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
-    ("MPICH", "barrier", "k_dissemination"): ("dissemination_barrier", None, ""),
-    ("MPICH", "gather", "binomial"): ("binomial_gather", None, ""),
-    ("MPICH", "scatter", "binomial"): ("binomial_scatter", None, ""),
     ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", None,
         "on powers of two it pairs i with i xor d; here i sends to i + d"),
-    ("NCCL", "broadcast", "Ring"): ("chain_broadcast", lambda _: {"segment_bytes": "512KiB"}, ""),
+    ("NCCL", "allreduce", "Tree"): ("double_binary_tree_allreduce", _in_buffers, ""),
+    ("NCCL", "broadcast", "Ring"): ("chain_broadcast", _in_buffers, ""),
     ("NCCL", "reduce", "Ring"): ("binomial_reduce", None, "here a binomial tree"),
     ("NCCL", "allgather", "PAT"): ("bruck_allgather", None,
         "binomial trees of all ranks, shifted against each other; here Bruck's exchange"),
     ("NCCL", "reduce_scatter", "PAT"): ("recursive_halving_reduce_scatter", None,
         "binomial trees of all ranks, shifted against each other; here recursive halving"),
-    ("NCCL", "alltoall", "sends and receives"): ("linear_alltoall", None, ""),
 }  # fmt: skip
 
 
 def _choice(library: str, collective: str, called: str, machine: _Machine) -> LibraryChoice:
-    """Return what a library calls so: a candidate of `advise`, or the nearest algorithm."""
-    found = _candidate(library, collective, called, machine)
-    if found is not None:
-        return LibraryChoice(found, called)
+    """Return what a library calls so: the same algorithm, or the nearest."""
+    same = _SAME.get((library, collective), {}).get(called)
+    if same is not None:
+        return LibraryChoice(_of_kind(f"{same}_{collective}"), called)
     kind, fields, differs = _NEAREST[library, collective, called]
+    if fields is _all_at_once and machine.ranks > MOST_WINDOW:
+        differs = f"it has all messages under way; here {MOST_WINDOW:,}"
     return LibraryChoice(_of_kind(kind, **(fields(machine) if fields else {})), called, differs)
+
+
+_FREE_LINK = 0.05  # of a round: a link that a message occupies for less is as good as free
+
+
+def _without_links(found: LibraryChoice, network: Network, size: int) -> LibraryChoice:
+    """Return recursive doubling of short messages as a butterfly.
+
+    It sends the same messages. Its engine knows no links, and is several times as fast.
+    """
+    if found.algorithm != RecursiveDoublingAllreduce() or network.has_levels:
+        return found
+    costs = network.costs(size)
+    if network.gap(size) > max(costs.send, _FREE_LINK * sum(costs)):
+        return found
+    return found._replace(algorithm=Butterfly())
 
 
 def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
@@ -630,14 +685,16 @@ class LibraryRules:
         Raises
         ------
         ValueError
-            The library does not have the collective.
+            The library does not have the collective; `ranks` is out of range.
         """
+        ranks = read_count(ranks, "ranks", 1, 2**MOST_ROUNDS)
         width = 1
         if isinstance(network, Hierarchy) and network.spans:
             width = min(network.spans[0], ranks)
         scattered = width > 1 and getattr(network, "placement", "block") != "block"
         machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
         found = _LIBRARIES[self.name][1](self.collective, machine)
+        found = _without_links(found, network, message_bytes)
         if scattered:
             return found._replace(
                 differs="it knows nodes; as their ranks are not consecutive here, its choice is "
