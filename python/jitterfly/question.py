@@ -15,8 +15,8 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
-from .algorithms import Algorithm, Butterfly
-from .algorithms.library_choice import LibraryRules, is_library
+from .algorithms import Algorithm
+from .algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from .backends import BACKENDS, backend_named
 from .case import MOST_CYCLES, Case, check_case, read_algorithm
 from .fields import (
@@ -364,7 +364,7 @@ class NoiseParameter(
 class AlgorithmParameter(
     Parameter[Algorithm | LibraryRules | str | None, Algorithm | LibraryRules]
 ):
-    """The algorithm of the collective, or whose choice it is; a butterfly where it is left out.
+    """The algorithm of the collective, or whose choice it is; where left out, `DEFAULT_LIBRARY`'s.
 
     On a command line its name is read with ranks, network and message size (`cli.options`).
     """
@@ -378,7 +378,7 @@ class AlgorithmParameter(
         if value is not None and not isinstance(value, (Algorithm, LibraryRules)):
             raise ValueError(f"{name} must be an Algorithm such as Butterfly(...), or text, got "
                              f"{shorten(value)}")  # fmt: skip
-        return Butterfly() if value is None else value
+        return LibraryRules() if value is None else value
 
     def from_plain(self, value: Any, name: str) -> Any:
         if isinstance(value, Mapping) and "library" in value:
@@ -486,14 +486,14 @@ class CollectiveParameters(Question):
         usual="L=1us,o=200ns,G=0.1ns",
     )
     algorithm: AlgorithmParameter = AlgorithmParameter(
-        "the algorithm of the collective; a butterfly allreduce where it is left out",
-        "Where that takes more than twice as long without noise as the best candidate of `advise`, "
-        "as for long messages, the first line of the answer says so (`faster_candidate`). "
-        '``"openmpi"``, ``"mpich"`` or ``"nccl"``, also with a version (``"openmpi-5"``): what '
-        "that library runs for an allreduce of so many ranks and bytes; ``LibraryRules(name, "
-        "collective)`` for others.",
+        "the algorithm of the collective, or a library: what it runs for so many ranks and bytes",
+        '``"openmpi"``, ``"mpich"`` or ``"nccl"``, also with a version (``"openmpi-5"``), is '
+        "what that library runs for an allreduce; ``LibraryRules(name, collective)`` for others. "
+        "Where a butterfly is asked for and takes more than twice as long without noise as the "
+        "best candidate of `advise`, as for long messages, the first line of the answer says so "
+        "(`faster_candidate`).",
         default=None,
-        usual="butterfly",
+        usual=f"{DEFAULT_LIBRARY}, an allreduce",
     )
     message_bytes: Bytes = Bytes("message size", "As in `Case`, bytes.", default=8, option="bytes")
     cycles: Count = Count(

@@ -353,9 +353,27 @@ def test_recursive_doubling_of_short_messages_is_a_butterfly():
         assert sorted(map(tuple, one_level)) == sorted(map(tuple, other_level))
 
 
+def test_the_default_is_what_a_library_runs(capsys):
+    """Of an allreduce: of the question that names neither algorithm nor collective."""
+    question = SlowdownQuestion(NOISE, 3072, network=MACHINE, message_bytes="1MiB")
+    assert question.algorithm == LibraryRules() == LibraryRules("mpich-5", "allreduce")
+    (case,) = question.cases
+    assert case.algorithm == jf.HierarchicalAllreduce(48, inter_node="rabenseifner_allreduce")
+    words = ["slowdown", "--ranks", "96", *ASKED, "--json"]
+    found = []
+    for more in ([], ["--collective", "allreduce"], ["--algorithm", "mpich"]):
+        assert main([*words, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] == found[2]
+    short = jf.slowdown(NOISE, 16, realizations=50)
+    same = jf.slowdown(NOISE, 16, realizations=50, algorithm="butterfly")
+    assert short.samples.tolist() == same.samples.tolist()  # as it was before
+
+
 @pytest.mark.parametrize(("words", "error"), [
     (["--algorithm", "mpich-9"], "--algorithm mpich-9: there are the rules of openmpi-4.1"),
     (["--algorithm", "nccl", "--collective", "scan"], "--collective must be one that NCCL has"),
+    (["--algorithm", ""], "--algorithm must be one of "),
     (["--collective", "gatherv"], "--collective must be one of 'allreduce'"),
 ])  # fmt: skip
 def test_what_there_is_no_rule_for(words, error, capsys):

@@ -105,7 +105,7 @@ def test_files_name_parameters_and_the_command_prints_options(capsys, tmp_path):
 
 
 def test_pictures_name_parameters():
-    found = jf.slowdown(NOISE, 64, realizations=10, message_bytes="1MiB")
+    found = jf.slowdown(NOISE, 64, realizations=10, message_bytes="1MiB", algorithm="butterfly")
     told = found.subtitle()
     assert any("for that give `algorithm` " in note for note in told)
     with naming_options(lambda name, here: f"--{name}"):  # as a command does
@@ -119,7 +119,8 @@ def test_the_command_prints_one_table(capsys, tmp_path):
         capsys, "--noise", FILE, "--ranks", "4..16", "--realizations", 100, "--out", tmp_path / "x"
     )
     assert code == 0
-    assert out.startswith("butterfly, 8 B, under noise: trace, file = vm.noise\n")
+    title = "allreduce as MPICH 5 runs it: butterfly, 8 B, under noise: trace, file = vm.noise\n"
+    assert out.startswith(title)
     assert [line.split()[0] for line in out.splitlines()[3:6]] == ["4", "8", "16"]
     assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps\n" in out
     assert "network: loggops, L = 1 µs, o = 200 ns, G = 100 ps (none was given with --net" in err

@@ -175,16 +175,12 @@ def add_algorithm(parser: argparse._ActionsContainer) -> None:
     """Add `--algorithm` and `--collective` to argparse's."""
     add = parser.add_argument
     add("--algorithm", metavar="NAME", help="a library (openmpi, openmpi-4.1, mpich, nccl, ...): "
-        "what it runs for so many ranks and bytes; or a kind such as ring_allreduce or "
-        "dissemination_barrier, or as `jitterfly advise` calls it: ring (default butterfly, an "
-        "allreduce); double_binary_tree_allreduce is in segments of 512 KiB, as there, all others "
-        "with segments in 8 KiB; hierarchical_allreduce has the nodes of --network")  # fmt: skip
-    add(
-        "--collective",
-        metavar="NAME",
-        help="allreduce, broadcast, ...: of an --algorithm such as "
-        f"mpich or ring (default allreduce); without --algorithm as {DEFAULT_LIBRARY} runs it",
-    )
+        f"what it runs for so many ranks and bytes (default {DEFAULT_LIBRARY}); or a kind such as "
+        "butterfly, ring_allreduce or dissemination_barrier, or as `jitterfly advise` calls it: "
+        "ring; double_binary_tree_allreduce is in segments of 512 KiB, as there, all others with "
+        "segments in 8 KiB; hierarchical_allreduce has the nodes of --network")  # fmt: skip
+    add("--collective", metavar="NAME", help="allreduce (default), broadcast, ...: of an "
+        "--algorithm such as mpich or ring")  # fmt: skip
 
 
 def algorithm(
@@ -194,11 +190,9 @@ def algorithm(
     from ..advice import algorithm_named
 
     name, collective = chosen.algorithm, chosen.collective
-    if name is None and collective is not None:
-        name = DEFAULT_LIBRARY
-    if name is not None and is_library(name):
+    name = DEFAULT_LIBRARY if name is None else name
+    if is_library(name):
         return LibraryRules(name, collective or "allreduce")
-    name = "butterfly" if name is None else name
     return algorithm_named(name, collective, ranks, network, message_bytes)
 
 
