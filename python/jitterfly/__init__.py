@@ -67,6 +67,10 @@ if TYPE_CHECKING:
     from .observables import SinceArrival as SinceArrival
     from .observables import Slowdown as Slowdown
     from .observables import Target as Target
+    from .predict import InferredNoise as InferredNoise
+    from .predict import Prediction as Prediction
+    from .predict import infer_noise as infer_noise
+    from .predict import predict as predict
     from .results.compare import Comparison as Comparison
     from .results.compare import compare as compare
     from .schedule import CriticalPath as CriticalPath
@@ -117,6 +121,7 @@ _NAMES = {
     "noise_limit": "NoiseLimitTable noise_limit",
     "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead OwnTime"
     " Recovery SinceArrival Slowdown Target",
+    "predict": "InferredNoise Prediction infer_noise predict",
     "results.compare": "Comparison compare",
     "schedule": "CriticalPath Schedule ScheduleBuilder ScheduleCase ScheduleExplanation"
     " ScheduleResult ShortReceiveWarning explain_schedule simulate_schedule",

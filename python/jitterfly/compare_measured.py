@@ -602,6 +602,24 @@ class _Chosen(NamedTuple):
     iterations: int | None
 
 
+def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
+    """Read the times of a case's collective, one for each iteration, in the order of measurement.
+
+    Raises
+    ------
+    ValueError
+        As `compare_measured`; a benchmark's table, which has no times of iterations.
+    """
+    chosen = _Chosen(None, case.ranks, case.message_bytes, None)
+    content, _, _ = _read(measured, unit, case, chosen)
+    if isinstance(content, CollectiveTable):
+        raise ValueError(
+            f"{measured} has means and percentiles: the time of every iteration is needed, in a "
+            "text file with one in each line"
+        )
+    return content
+
+
 def largest_ranks_in(path: Path) -> int | None:
     """Return the largest number of ranks in the tables of a benchmark's file; None without any."""
     if not path.is_file():  # a pipe can be read only once

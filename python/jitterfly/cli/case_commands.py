@@ -1,4 +1,4 @@
-"""Commands on one case: `explain`, `compare-measured`, `trace` (a picture) and `export-goal`.
+"""Commands on one case: `explain`, `compare-measured`, `predict`, `trace` and `export-goal`.
 
 The case is described by options, or stands in a file: a case, or a cell of a study (`--at`).
 """
@@ -29,7 +29,7 @@ from ..fields import (
 )
 from ..imbalance import Arrival, Speed
 from ..network import Network
-from ..question import CollectiveParameters, Count, NoiseParameter, Part, question, required
+from ..question import EFFORT, CollectiveParameters, Count, NoiseParameter, Part, question, required
 from ..replay import MOST_RANKS, check_levels, check_size
 from ..syntax import read_count, read_network, read_noise_texts
 from ..units import show_size
@@ -46,12 +46,17 @@ from .options import (
 from .output import (
     PICTURE,
     add_json,
+    add_out,
     add_picture,
     check_files,
+    check_force,
     give_answer,
+    prepare_out,
     print_json,
+    print_report,
     show_phases,
     tell,
+    write_answer,
 )
 
 if TYPE_CHECKING:
@@ -355,6 +360,58 @@ def _run_compare_measured(chosen: argparse.Namespace) -> None:
         found = compare_measured(**{**asked, **given})
     which = {"case": case.to_dict(), "cell": where or None, "seed": seed}
     give_answer(found, chosen, PICTURE, started, **which)
+
+
+def add_predict(commands: Any) -> None:
+    """Add the command to argparse's."""
+    from ..predict import PredictQuestion
+
+    parser = commands.add_parser(
+        "predict",
+        help="a larger machine from the measured times of a smaller one",
+        description="Mean and quantiles of a collective on more ranks, from the time of every "
+        "iteration on fewer: TIMES, one in each line. The noise is inferred as by `jitterfly noise "
+        "infer`. How long the collective takes there without noise, --base-there says, or --size "
+        "tells; else the excess over it is predicted.",
+    )
+    parser.add_argument("measured", type=Path, metavar="TIMES")
+    add_parameters(parser, PredictQuestion)
+    add_out(parser)
+    add_picture(parser, "the picture alone")
+    add_json(parser)
+    parser.set_defaults(run=_run_predict)
+
+
+def _run_predict(chosen: argparse.Namespace) -> None:
+    from ..plots import draw
+    from ..predict import PredictQuestion, answer_prediction
+
+    started = time.monotonic()
+    check_files(chosen, PICTURE)
+    check_force(chosen)
+    with show_phases(begun=started) as phases:
+
+        def show(done: int, count: int) -> None:
+            phases("simulating", done, count)
+
+        asked = read_question(chosen, PredictQuestion, measured=chosen.measured, progress=show)
+        question = asked.to_dict()
+        prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
+        tell_understood(asked.network, (), chosen.network is not None)
+        found = answer_prediction(asked)
+    written: list[Path] = []
+    print_report(found.report(), chosen)
+    pictures = [] if chosen.picture is None else [chosen.picture]
+    if chosen.out is not None:
+        written = write_answer(chosen.out, "predict", found, question)
+        pictures += [chosen.out / "predict.png"] if draw.can_draw() else []
+    for path in pictures:
+        found.plot(path)
+    written += pictures
+    if chosen.json:
+        print_json("predict", **{**question, **found.to_dict()}, written=written)
+    elif written:
+        print(f"\nwritten: {', '.join(map(str, written))}")
 
 
 def add_trace(commands: Any) -> None:

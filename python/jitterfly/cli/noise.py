@@ -1,4 +1,4 @@
-"""Commands `jitterfly noise ...`: import, record, merge and show measured noise."""
+"""Commands `jitterfly noise ...`: import, infer, record, merge and show measured noise."""
 
 from __future__ import annotations
 
@@ -19,8 +19,18 @@ from ..fields import shorten, shown
 from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
-from .options import integer, value
-from .output import add_json, print_json, progress_stream
+from .options import add_parameters, integer, read_question, value
+from .output import (
+    PICTURE,
+    add_json,
+    add_picture,
+    check_files,
+    give_answer,
+    print_json,
+    progress_stream,
+    show_phases,
+    write_files,
+)
 
 if TYPE_CHECKING:
     from ..measured import Measured
@@ -233,8 +243,8 @@ def _holds_the_same(path: Path, measured: Measured) -> bool:
         return False
 
 
-def _print_next_steps(measured: Measured, out: Path) -> None:
-    """Print what to do with a measurement."""
+def _print_next_steps(measured: Measured, out: Path, start: str = "stationary") -> None:
+    """Print what to do with a measurement; `start` is that of a histogram's noise."""
     from ..measured import Detours
 
     first, which = _pooled(measured)
@@ -244,7 +254,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
         print("no noise source takes it: a timer that is late does not delay a running program")
         return
     file = f'file = "{out.name}"'
-    option = _noise_option(first, which, measured, out)
+    option = _noise_option(first, which, measured, out, start)
     print(f"on the command line: --noise {shlex.quote(option)}")
     if which is not None:
         events = "of all parts" if which == "all" else "of part 0 alone"
@@ -263,7 +273,7 @@ def _print_next_steps(measured: Measured, out: Path) -> None:
     if first.overflow:
         part += f', longest = "{_twice_the_last_bin(first)}"'
         more = f"  # for example: {first.overflow} of them are above the last bin"
-    print('  kind = "renewal"\n  start = "stationary"')
+    print(f'  kind = "renewal"\n  start = "{start}"')
     print(f'  duration = {{ kind = "empirical", {file}{part} }}{more}')
     print(f"  gap = {_gap_in_toml(first)}")
 
@@ -291,7 +301,9 @@ def _each_part(measured: Measured) -> str:
     return f",part=each{shared}" if len(measured.parts) > 1 else ""
 
 
-def _noise_option(first: Any, which: int | str | None, measured: Measured, out: Path) -> str:
+def _noise_option(
+    first: Any, which: int | str | None, measured: Measured, out: Path, start: str
+) -> str:
     """Return what `--noise` takes: the file, or a renewal with the durations of a histogram."""
     from ..measured import Detours
 
@@ -302,7 +314,7 @@ def _noise_option(first: Any, which: int | str | None, measured: Measured, out: 
         part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
     gap = _gap_in_toml(first).partition(" ")[0].strip('"')
     gap = f"{gap}s" if gap[-1].isdecimal() else gap
-    return f"kind=renewal,gap={gap},start=stationary,duration=empirical(file={out}{part})"
+    return f"kind=renewal,gap={gap},start={start},duration=empirical(file={out}{part})"
 
 
 def _pooled(measured: Measured) -> tuple[Any, int | str | None]:
@@ -441,6 +453,56 @@ def _read_cpus(text: str, allowed: list[int]) -> list[int]:
     return sorted(chosen)
 
 
+def _add_infer(commands: Any) -> None:
+    """Add the command to argparse's."""
+    from ..predict import InferNoiseQuestion
+
+    parser = commands.add_parser(
+        "infer",
+        help="the noise behind a collective's own times, iteration by iteration",
+        description="How often each rank must have detours of which duration, so that a collective "
+        "takes as long as it was measured: TIMES has the time of every iteration, on the last "
+        "rank, one in each line. The result is a noise file.",
+    )
+    parser.add_argument("measured", type=Path, metavar="TIMES")
+    add_parameters(parser, InferNoiseQuestion)
+    parser.add_argument(
+        "--out", type=Path, metavar="X.noise", help="default: TIMES' name, in this directory"
+    )
+    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    add_picture(parser)
+    add_json(parser)
+    parser.set_defaults(run=_run_infer)
+
+
+def _run_infer(args: argparse.Namespace) -> None:
+    from ..measured import noisefile
+    from ..predict import InferNoiseQuestion, answer_inference
+
+    started = time.monotonic()
+    check_files(args, PICTURE)
+    out = args.out or Path(f"{_stem(args.measured)}.noise")
+    _check_new(out, args.force)
+    if out.exists() and args.measured.exists() and out.samefile(args.measured):
+        raise ValueError(f"--out must not be the file that is read, {out}")
+    with show_phases(begun=started) as phases:
+
+        def show(done: int, count: int) -> None:
+            phases("simulating", done, count)
+
+        asked = read_question(args, InferNoiseQuestion, measured=args.measured, progress=show)
+        found = answer_inference(asked)
+    measured = found.measured_noise()
+    noisefile.write(measured, out)
+    if args.json:
+        written = [out, *write_files(args, found, PICTURE)]
+        print_json("noise infer", **asked.to_dict(), **found.to_dict(), written=written)
+        return
+    give_answer(found, args, PICTURE, started)
+    print(f"\nwritten: {out}")
+    _print_next_steps(measured, out, asked.start)
+
+
 def _add_merge(commands: Any) -> None:
     """Add the command to argparse's."""
     parser = commands.add_parser(
@@ -568,9 +630,9 @@ def add_parser(commands: Any) -> None:
     """Add the group to argparse's."""
     noise = commands.add_parser(
         "noise",
-        help="measured noise: import, record, merge, show",
+        help="measured noise: import, infer, record, merge, show",
         description="Measured noise: read what other tools measured, measure machines, draw.",
     )
     group = noise.add_subparsers(dest="noise_command", metavar="COMMAND", required=True)
-    for add in (_add_import, _add_merge, _add_record, _add_show):
+    for add in (_add_import, _add_infer, _add_merge, _add_record, _add_show):
         add(group)

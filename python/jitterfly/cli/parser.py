@@ -76,6 +76,10 @@ EXAMPLES = {
     ],
     "export-goal": ["jitterfly export-goal mine.toml --at ranks=16 --out butterfly.goal"],
     "noise import": ["jitterfly noise import selfish.out --out selfish.noise"],
+    "noise infer": [
+        "jitterfly noise infer times.txt --unit us --ranks 64 "
+        "--algorithm recursive_doubling_allreduce --network L=1us,o=0.2us --out inferred.noise"
+    ],
     "noise record": ["jitterfly noise record --seconds 1 --out here.noise"],
     "noise merge": ["jitterfly noise merge all.noise node_rank*.noise"],
     "noise show": ["jitterfly noise show node.noise --out node.png"],
@@ -107,6 +111,11 @@ EXAMPLES = {
         "jitterfly compare-measured times.txt --unit us --ranks 64 --noise node.noise",
         "jitterfly compare-measured osu_allreduce.txt --ranks 64 --noise node.noise",
     ],
+    "predict": [
+        "jitterfly predict times.txt --unit us --ranks 64 --to 1024 --base-there 12us",
+        "jitterfly predict times.txt --unit us --ranks 64 --to 1024 "
+        "--algorithm recursive_doubling_allreduce --out larger",
+    ],
     "completion": [
         "jitterfly completion bash > ~/.local/share/bash-completion/completions/jitterfly",
         'jitterfly completion zsh > "${fpath[1]}/_jitterfly"',
@@ -122,7 +131,17 @@ They work as they stand: `mine.toml` is what the example of `init` writes, `copi
 
 SHELLS = ("bash", "zsh", "fish")
 _LINE = 96  # letters of an example
-_FILES = {"FILE", "DIR", "FILE.toml", "X.noise", "OUT.noise", "QUESTION.toml", "CURVE", "TABLES"}
+_FILES = {
+    "FILE",
+    "DIR",
+    "FILE.toml",
+    "X.noise",
+    "OUT.noise",
+    "QUESTION.toml",
+    "CURVE",
+    "TABLES",
+    "TIMES",
+}
 _OF_COMPLETION = """\
 A new shell completes commands, options, their choices and files. To try it in this one:
   source <(jitterfly completion bash)
@@ -238,6 +257,7 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("explain",), case_commands.add_explain),
     (("advise",), advise.add_parser),
     (("compare-measured",), case_commands.add_compare_measured),
+    (("predict",), case_commands.add_predict),
     (("trace",), case_commands.add_trace),
     (("export-goal",), case_commands.add_export_goal),
     (("noise",), noise.add_parser),

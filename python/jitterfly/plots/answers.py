@@ -1,4 +1,4 @@
-"""Figures of answers: `slowdown`, its limit, `explain`, `compare_measured`, a result, a schedule.
+"""Figures of answers: `slowdown`, its limit, `explain`, `compare_measured`, `predict`, schedules.
 
 Of a schedule: the tail of its run times, the times of its iterations, a heat map of its critical
 path, which is followed in cuda/schedule/critical_path.cpp.
@@ -36,6 +36,7 @@ from .curves import draw_means, is_open
 if TYPE_CHECKING:
     from ..compare_measured import Agreement, AgreementRow
     from ..noise_limit import NoiseLimitTable
+    from ..predict import InferredNoise, Prediction
     from ..schedule import ScheduleExplanation, ScheduleResult
 
 _MAX_TICKS = 12
@@ -406,6 +407,56 @@ def _ratio_ends(row: AgreementRow) -> tuple[float, float]:
         low = high = float(measured.value)
     return (float(row.simulated.low) / high if np.isfinite(high) else -np.inf,
             float(row.simulated.high) / low if low > 0 else np.inf)  # fmt: skip
+
+
+def draw_inferred(found: InferredNoise) -> Figure:
+    """Draw the share of iterations that is later: measured, and under the inferred noise."""
+    figure, axes = style.new_figure([2.2], 1)
+    panel, base = axes[0, 0], found.hits.base
+    measured, simulated = style.SERIES[:2]
+    style.draw_later_share(panel, found.hits.times, measured, "measured")
+    later = found.simulated + base.time
+    style.draw_later_share(panel, later, simulated, "base time and inferred noise")
+    _mark_base(panel, base.time + base.reach, "the base's spread ends")
+    _later_axes(panel, "time")
+    style.finish(figure, found.title(), found.subtitle())
+    return figure
+
+
+def draw_prediction(found: Prediction) -> Figure:
+    """Draw the share of iterations that is later: measured, predicted, and measured there."""
+    figure, axes = style.new_figure([2.4], 1)
+    panel, asked = axes[0, 0], found.question
+    measured, predicted, there = style.SERIES[:3]
+    shift = found.inferred.hits.base.time if found.excess_alone else 0.0
+    label = f"measured, {asked.ranks:,} ranks"
+    style.draw_later_share(panel, found.inferred.hits.times - shift, measured, label)
+    label = f"predicted, {asked.to:,} ranks"
+    least = 0.5 / len(found.inferred.hits.times)  # of a share, for a logarithmic axis
+    panel.step(found.times, np.maximum(1 - found.shares, least), where="post",
+               color=predicted.color, label=label)  # fmt: skip
+    ends = (np.maximum(1 - end, least) for end in (found.high, found.low))
+    panel.fill_between(found.times, *ends, step="post", color=predicted.color, alpha=0.2,
+                       linewidth=0)  # fmt: skip
+    if found.there is not None:
+        shift = found.there.base.time if found.excess_alone else 0.0
+        label = f"measured, {asked.to:,} ranks"
+        style.draw_later_share(panel, found.there.times - shift, there, label)
+    _later_axes(panel, "time beyond the base time" if found.excess_alone else "time")
+    style.finish(figure, found.title(), found.subtitle())
+    return figure
+
+
+def _mark_base(panel: Axes, time: float, label: str) -> None:
+    panel.axvline(time, color=style.GREY, linewidth=0.8, label=label)
+
+
+def _later_axes(panel: Axes, along: str) -> None:
+    """Make the axes of a share of iterations that is later than a time."""
+    panel.set_yscale("log")
+    panel.set_ylabel("share of iterations that is later")
+    panel.set_xlabel(along)
+    style.value_axis(panel, "s")
 
 
 def draw_schedule(result: ScheduleResult) -> Figure:

@@ -1,0 +1,1042 @@
+"""`infer_noise` and `predict`: noise behind measured times; a larger machine from a smaller one.
+
+`infer_noise` finds detours under which the engine gives the measured distribution of a collective's
+times. `predict` simulates more ranks under them. The distribution there follows from the measured
+one: if iterations have h(x) hits longer than x on average, a larger machine has r(x) h(x) of them,
+and the engine says r(x). So an error of the inference, which both sides share, hardly matters, and
+quantiles keep the intervals that measured order statistics have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .algorithms.algorithm import MOST_ROUNDS
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
+from .case import Case
+from .compare_measured import UNITS, read_times
+from .distributions import Empirical, Exponential
+from .faster_algorithm import algorithm_cautions
+from .fields import MOST_REALIZATIONS, FieldError, naming_fields, parameter, shorten
+from .measured import Histogram, Measured
+from .measured.infer import (
+    Base,
+    DetourRates,
+    Hits,
+    corrected,
+    first_guess,
+    mean_hits,
+    split_base,
+)
+from .noise import Noise, RenewalNoise
+from .question import (
+    EFFORT,
+    Anything,
+    Backend,
+    Choice,
+    CollectiveParameters,
+    Count,
+    Parameter,
+    Progress,
+    Seed,
+    Threads,
+    call_of,
+    question,
+    required,
+)
+from .simulate import simulate_checked
+from .slowdown import part_in_words, repetition
+from .stats import Estimate
+from .stats.intervals import check_confidence, normal, student_t
+from .stats.measured_times import Series
+from .units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds, show_size
+
+Floats = npt.NDArray[np.float64]
+LEVELS = (0.5, 0.9, 0.99, 0.999)
+"""Quantiles that are predicted."""
+MEASURED, NETWORK = "measured", "network"
+"""Where the base time is from: the times themselves, or the network without noise."""
+FIT, EXCESS = "fit", "excess"
+"""More of them: a line through the base times of several sizes; none, so that it is left out."""
+HIGH, LOW, ALIKE, NONE = "too long", "too short", "not told apart", ""
+USUAL_REALIZATIONS = 20_000
+_LEAST_REALIZATIONS = 500
+_MOST_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
+_ROUNDS = 6  # of corrections
+_REPEATED = (3, 2)  # times as many realizations for the ratio: on the measured and the other ranks
+_SMOOTHED = 0.2  # of the logarithm of the number of hits, within which ratios are alike
+_FEW = 8  # iterations beyond, or not beyond, a time: their ratio is that of the neighbours
+_MOST_POINTS = 20_000  # of a distribution
+_HALF_TICK = 0.5 / TICKS_PER_SECOND
+_DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
+_OTHER_NETWORK = 1.25  # times the base time
+_MOST_ROWS = 8
+
+
+class BaseTime(Parameter[Any, Any]):
+    """A time without noise: seconds, two of them between which it lies, or a word."""
+
+    takes = "float | str | tuple[float | str, float | str] | None"
+    metavar = "TIME"
+
+    def __init__(self, help: str, more: str, words: tuple[str, ...], **options: Any) -> None:
+        super().__init__(help, more, **options)
+        self.words = words
+
+    def read(self, value: Any, name: str) -> Any:
+        if value is None or value in self.words:
+            return value
+        ends = value
+        if isinstance(value, str):
+            ends = value.split("..") if ".." in value else (value, value)
+        elif not isinstance(value, (tuple, list)):
+            ends = (value, value)
+        if len(ends) != 2:
+            words = ", ".join(self.words)
+            raise ValueError(f"{name} must be a time, LOW..HIGH or {words}, got {shorten(value)}")
+        low, high = (parse_seconds(end, name, positive=True) for end in ends)
+        if low > high:
+            raise ValueError(f"{name} must be LOW..HIGH, LOW the smaller one, got {shorten(value)}")
+        return (low, high)
+
+
+_Times = str | Path | Sequence[float] | npt.NDArray[np.float64]
+_TAKES = "str | Path | Sequence[float] | npt.NDArray[np.float64]"
+
+
+class SizedTimes(Parameter[Any, tuple[tuple[int, Any], ...]]):
+    """Measured times on other numbers of ranks."""
+
+    takes = "Mapping[int, str | Path | Sequence[float]]"
+    metavar = "RANKS=FILE"
+    argument: Mapping[str, Any] = {"action": "append"}  # type: ignore[misc]
+
+    def read(self, value: Any, name: str) -> tuple[tuple[int, Any], ...]:
+        if isinstance(value, Mapping):
+            value = value.items()
+        try:
+            return tuple((int(ranks), times) for ranks, times in value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} must be numbers of ranks with their times, such as 128=small.txt, got "
+                f"{shorten(value)}"
+            ) from None
+
+    def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
+        return self.read([one.split("=", 1) for one in text], name)
+
+    def plain(self, value: Any) -> Any:
+        return [[ranks, str(times) if isinstance(times, Path) else times] for ranks, times in value]
+
+
+@question
+class InferNoiseQuestion(CollectiveParameters):
+    """The question of `infer_noise`."""
+
+    measured: Anything[_Times] = required(
+        Anything(
+            "how long the collective took in each iteration, on its last rank",
+            "In the order of measurement: numbers, or a file that `compare_measured` reads.",
+            takes=_TAKES,
+            option=None,
+        )
+    )
+    ranks: Count = required(Count("how many ranks there were", low=2, high=2**MOST_ROUNDS))
+    _: KW_ONLY
+    start: Choice[str] = Choice(
+        "fresh: each iteration began after a barrier, which waits for detours that are under way; "
+        "stationary: they count with the time that they are still under way",
+        default="fresh",
+        allowed=("fresh", "stationary"),
+    )
+    base: BaseTime = BaseTime(
+        "the time without noise: measured, that of iterations that no noise hit; network, that of "
+        "--network; or a time",
+        "Of the measured times it has a spread, within which no noise is looked for. Where noise "
+        "hits most iterations, they do not show it.",
+        (MEASURED, NETWORK),
+        default=MEASURED,
+    )
+    unit: Choice[str | None] = Choice(
+        "of a text file of times: s, ms, us or ns",
+        "As in `compare_measured`.",
+        default=None,
+        usual="s",
+        allowed=tuple(UNITS),
+    )
+    realizations: Count = Count(
+        "how many are simulated each time",
+        "Fewer on so many ranks that it would take long, which a note says.",
+        default=USUAL_REALIZATIONS,
+        low=_LEAST_REALIZATIONS,
+        high=MOST_REALIZATIONS,
+        part=EFFORT,
+    )
+    confidence: Anything[float] = Anything(
+        "of each interval, between 0 and 1", takes="float", default=0.95, option=None
+    )
+    seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
+    backend: Backend = Backend()
+    threads: Threads = Threads()
+    progress: Progress = Progress()
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence)
+        self.case_of(self.ranks)
+
+    def case_of(self, ranks: int, noise: Sequence[Noise] = ()) -> Case:
+        """Make the case of so many ranks."""
+        with naming_fields(*self.parameters()):
+            return Case(
+                ranks, algorithm=self.algorithm, network=self.network, noise=noise,
+                message_bytes=self.message_bytes, cycles=self.cycles,
+                compute_time=self.compute_time,
+            )  # fmt: skip
+
+    def noise_free(self, ranks: int) -> float:
+        """Return the time without noise, of the network, seconds."""
+        return float(from_ticks(self.case_of(ranks).loops[-1].noise_free_observations()[-1]))
+
+    def read(self, measured: Any, ranks: int) -> Floats:
+        """Read the measured times on so many ranks, seconds."""
+        return read_times(measured, self.unit, self.case_of(ranks))
+
+    def hits(self) -> Hits:
+        """Tell base and noise apart."""
+        times = self.read(self.measured, self.ranks)
+        known = {MEASURED: None, NETWORK: self.noise_free(self.ranks)}
+        base = self.base if isinstance(self.base, tuple) else known[self.base]
+        if isinstance(base, tuple):
+            base = sum(base) / 2
+        if base is not None and base > np.median(times) * (1 + 1e-9):
+            raise FieldError(
+                "base", f" must not be above the median of the measured times, "
+                f"{show_seconds(float(np.median(times)))}, got {show_seconds(base)}"
+            )  # fmt: skip
+        hits = Hits(times, split_base(times, base))
+        if not hits.exceeding:
+            raise ValueError(
+                f"measured: none of {hits.count:,} iterations took longer than the base time and "
+                "its spread: there is no noise to infer; give more iterations"
+            )
+        if hits.too_few:
+            raise ValueError(
+                f"measured: the iterations depend on each other over {hits.bursts.length:,.0f} of "
+                f"them, so that {hits.count:,} tell nothing: measure for longer, or with pauses"
+            )
+        return hits
+
+
+class RateRow(NamedTuple):
+    """Detours that last longer than some time.
+
+    Attributes
+    ----------
+    longer_than : float
+        Seconds.
+    iterations : int
+        That were delayed by more than that.
+    rate : Estimate
+        Per second, of each rank.
+    """
+
+    longer_than: float
+    iterations: int
+    rate: Estimate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InferredNoise(Answer):
+    """The answer of `infer_noise`.
+
+    Attributes
+    ----------
+    question : InferNoiseQuestion
+    hits : Hits
+        The measured times, with their base time.
+    noise : RenewalNoise
+    rows : tuple of RateRow
+        By ascending durations.
+    simulated : float64 array, shape (realizations,)
+        What the engine gives beyond the time without noise under this noise, ascending, seconds.
+    """
+
+    question: InferNoiseQuestion
+    hits: Hits
+    noise: RenewalNoise
+    histogram: Histogram
+    rows: tuple[RateRow, ...]
+    simulated: Floats
+
+    columns = (
+        Column("longer_than", SECONDS, heading="detours longer than"),
+        Column("iterations", heading="iterations", doc="that were delayed by more than that"),
+        Column("rate", "", True, heading="per second and rank"),
+    )
+    picture = "answers.draw_inferred"
+
+    def __repr__(self) -> str:
+        return f"InferredNoise({part_in_words(self.noise)})"
+
+    @property
+    def distance(self) -> float:
+        """The largest difference of the measured and simulated shares of iterations, if hit."""
+        at = self.hits.before
+        measured, simulated = self.hits.number(at), mean_hits(self.simulated, at)
+        return float(np.abs(np.exp(-measured) - np.exp(-simulated)).max())
+
+    def title(self) -> str:
+        """Say what was measured."""
+        asked = self.question
+        what = f"{part_in_words(asked.algorithm)}, {show_size(asked.message_bytes)}"
+        repeated = repetition(asked.case_of(asked.ranks))
+        return f"noise behind {what}{repeated}, on {asked.ranks:,} ranks"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        hits = self.hits
+        return {
+            "noise": self.noise.to_dict(),
+            "base_time": hits.base.time,
+            "base_reach": hits.base.reach,
+            "iterations": hits.count,
+            "effective_iterations": hits.count / hits.bursts.length,
+            "hit_iterations": hits.exceeding,
+            "correlation": hits.bursts.correlation,
+            "distance": self.distance,
+        }
+
+    def notes(self) -> list[Note]:
+        """Say what the noise explains, and what the times do not determine."""
+        asked, hits, noise = self.question, self.hits, self.noise
+        base = hits.base
+        share = noise.share()
+        told = (
+            f"a detour every {show_seconds(noise.gap.expected() + noise.duration.expected(), 3)} "
+            f"of each rank, {show_seconds(noise.duration.expected(), 3)} long on average: "
+            f"{100 * share:.2g} % of the CPU; start = {asked.start}"
+        )
+        fit = (
+            f"under it, the engine's share of iterations beyond any time is that of the measured "
+            f"ones to within {100 * self.distance:.2g} %"
+        )
+        return [
+            *caution_notes(asked, hits),
+            Note("noise", told, PICTURE),
+            Note("base", f"base time {show_seconds(base.time)}{_spread_in_words(base)}; "
+                 f"{hits.exceeding:,} of {hits.count:,} iterations took longer", PICTURE),
+            Note("distance", fit),
+            Note("intervals", f"{100 * asked.confidence:g} % intervals; seed {asked.seed}"),
+            *_undetermined(asked, hits),
+            *dependence_notes(hits),
+        ]  # fmt: skip
+
+    def measured_noise(self) -> Measured:
+        """Return what a noise file holds: the histogram of durations, and where it is from."""
+        asked, first = self.question, self.notes()
+        source = {
+            "tool": "jitterfly noise infer",
+            "file": str(asked.measured) if isinstance(asked.measured, (str, Path)) else "",
+            "ranks": str(asked.ranks),
+            "algorithm": part_in_words(asked.algorithm),
+            "network": part_in_words(asked.network),
+            "start": asked.start,
+        }
+        source = {key: value for key, value in source.items() if value}
+        return Measured((self.histogram,), "jitterfly", source, tuple(map(str, first)))
+
+
+def _spread_in_words(base: Base) -> str:
+    return f", its spread up to {show_seconds(base.reach, 3)} more" if base.reach else ""
+
+
+def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
+    """Say first where noise that hits iterations independently can not explain the times."""
+    bursts, share = hits.bursts, hits.exceeding / hits.count
+    notes = notes_of("bad_algorithm", algorithm_cautions([asked.case_of(asked.ranks)]), FIRST)
+    if bursts.dependent:
+        told = (
+            f"hits come in bursts: those of neighbouring iterations have a correlation of "
+            f"{bursts.correlation:.2f}, so that they are no independent samples of one noise. What "
+            "follows holds for the time of this measurement alone"
+        )
+        notes.append(Note("bursts", told, FIRST))
+    if share > _DETERMINED and asked.base == MEASURED:
+        told = (
+            f"{100 * share:.0f} % of the iterations took longer than the base time that the times "
+            f"show: they do not tell base and noise apart. Give {parameter('base')}"
+        )
+        notes.append(Note("base_not_determined", told, FIRST))
+    if hits.exceeding < 10:
+        told = f"only {hits.exceeding} iterations were hit: they tell little of the noise"
+        notes.append(Note("few_hits", told, FIRST))
+    return notes
+
+
+def _undetermined(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
+    """Say what the times do not determine."""
+    notes, base = [], hits.base
+    quiet = asked.noise_free(asked.ranks)
+    if base.reach:
+        told = (
+            f"not determined: detours shorter than {show_seconds(base.reach, 3)}, whose delays lie "
+            "within the base's own spread; this noise has none of them"
+        )
+        notes.append(Note("short_detours", told))
+    told = (
+        "not determined: whether a CPU or a message was late; this noise takes the CPU of single "
+        "ranks"
+    )
+    notes.append(Note("cpu_or_network", told))
+    if quiet and not 1 / _OTHER_NETWORK < base.time / quiet < _OTHER_NETWORK:
+        told = (
+            f"the network takes {show_seconds(quiet)} without noise, and the base time is "
+            f"{show_seconds(base.time)}: the rates are those that explain the hits with this "
+            "network, and depend on the time in which its CPUs work"
+        )
+        notes.append(Note("other_network", told))
+    return notes
+
+
+def dependence_notes(hits: Hits) -> list[Note]:
+    """Say how far iterations depend on their neighbours."""
+    if hits.series.is_sorted:
+        told = "the times are sorted, which hides whether hits come in bursts"
+        return [Note("sorted", told)]
+    bursts, notes = hits.bursts, []
+    if bursts.length > 1:
+        told = (
+            f"hits depend on their neighbours (correlation {bursts.correlation:.2f}): up to "
+            f"{bursts.length:,.3g} iterations count as one"
+        )
+        notes.append(Note("dependent", told))
+    if bursts.base_length > 1:
+        told = (
+            f"the base time wanders: {bursts.base_length:.3g} neighbouring iterations are worth one"
+        )
+        notes.append(Note("base_wanders", told))
+    return notes
+
+
+class _Engine:
+    """The simulations of a question: each with a seed of its own, and with progress."""
+
+    def __init__(self, asked: InferNoiseQuestion, most_ranks: int, runs: int) -> None:
+        self.asked = asked
+        self.realizations = _affordable(asked, most_ranks)
+        self.total, self.done, self.number = runs * self.realizations, 0, 0
+
+    def excess(self, ranks: int, noise: Noise, repeated: int = 1) -> Floats:
+        """Return what a noise adds to the time without it, ascending, seconds."""
+        asked, case = self.asked, self.asked.case_of(ranks, [noise]).loops[-1]
+        count = repeated * self.realizations
+
+        def progress(done: int, _: int) -> None:
+            if asked.progress is not None:
+                asked.progress(min(self.done + done, self.total), self.total)
+
+        # Realizations of their own: what is corrected is not held to the draws that led to it.
+        first = self.number
+        self.number += count
+        found = simulate_checked(
+            case, count, asked.seed, asked.backend, asked.threads, progress, first
+        )
+        self.done += count
+        return np.sort(found.samples[:, -1] - found.noise_free[-1])
+
+
+def _affordable(asked: InferNoiseQuestion, ranks: int) -> int:
+    """Return how many realizations of so many ranks take some seconds."""
+    messages = max(asked.case_of(ranks).loops[-1].rank_rounds(), 1)
+    return max(min(asked.realizations, int(_MOST_MESSAGES / messages)), _LEAST_REALIZATIONS)
+
+
+def _renewal(histogram: Histogram, start: str) -> RenewalNoise:
+    """Return the source that has the detours of a histogram at exponential gaps."""
+    low, high = (ends / TICKS_PER_SECOND for ends in (histogram.low, histogram.high))
+    middle = (histogram.low + histogram.high - 1) / 2
+    assert histogram.observed is not None
+    gap = (histogram.observed - float(histogram.counts @ middle)) / histogram.total
+    durations = Empirical(low=low.tolist(), high=high.tolist(), count=histogram.counts.tolist())
+    return RenewalNoise(Exponential(gap / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
+
+
+def _infer(engine: _Engine, hits: Hits) -> tuple[DetourRates, Histogram, RenewalNoise]:
+    """Find detours under which the engine's numbers of hits are the measured ones."""
+    asked, at = engine.asked, hits.before
+    number = hits.number(at)
+    events = max(round(float(number[0]) * hits.count), hits.exceeding)
+    quiet = asked.noise_free(asked.ranks) or hits.base.time
+    stationary = asked.start == "stationary"
+    found = first_guess(hits.bins, number, asked.ranks, quiet, stationary)
+    for _ in range(_ROUNDS):
+        noise = _renewal(found.histogram(events), asked.start)
+        simulated = mean_hits(engine.excess(asked.ranks, noise), at)
+        count = min(engine.realizations, hits.count)
+        found = corrected(found, number, simulated, count)
+    histogram = found.histogram(events)
+    return found, histogram, _renewal(histogram, asked.start)
+
+
+def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
+    """Infer the noise behind a collective's own times.
+
+    The noise is a Poisson process of detours of each rank, with a table of durations, under which
+    the engine gives the measured distribution. It is a source as any other, and `measured_noise`
+    what a noise file holds.
+
+    Returns
+    -------
+    InferredNoise
+
+    Raises
+    ------
+    ValueError
+        An argument out of range; a file that holds no times of iterations; no iteration that noise
+        hit; iterations that depend on each other for so long that they tell nothing.
+    OSError
+        The file can not be read.
+
+    Notes
+    -----
+    Intervals are for independent iterations; where hits depend on their neighbours, these count as
+    fewer. Hits in bursts are said first.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = jf.RenewalNoise(gap="50ms", duration=jf.Exponential("20us"))
+    >>> case = jf.Case(64, network=jf.LogGOPS(L="1us", o="200ns"), noise=[noise])
+    >>> times = jf.simulate(case, 5000, seed=1).samples[:, 0]
+    >>> found = infer_noise(times, 64, network=case.network, realizations=5000)
+    >>> 0.04 < found.noise.gap.expected() < 0.07
+    True
+    """
+    hits = asked.hits()
+    engine = _Engine(asked, asked.ranks, _ROUNDS + 1)
+    detours, histogram, noise = _infer(engine, hits)
+    simulated = engine.excess(asked.ranks, noise)
+    rows = tuple(_rate_rows(asked, hits, detours))
+    return InferredNoise(asked, hits, noise, histogram, rows, simulated)
+
+
+infer_noise = call_of(InferNoiseQuestion, answer_inference, "infer_noise")
+
+
+def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> list[RateRow]:
+    first, last = detours.low[0], detours.low[-1]
+    exponents = range(math.floor(math.log10(first)), math.ceil(math.log10(max(last, first))) + 1)
+    marks = [m * 10.0**e for e in exponents for m in (1, 2, 5) if first < m * 10.0**e < last]
+    every = max(1, -(-len(marks) // (_MOST_ROWS - 1)))
+    rows = []
+    for duration in [float(first), *marks[::every]]:
+        at = np.array([duration - _HALF_TICK])
+        number = float(hits.number(at)[0])
+        low, high = (float(end[0]) for end in hits.number_band(at, asked.confidence))
+        rate = float(detours.beyond(duration))
+        beyond = int(np.count_nonzero(hits.excess >= duration))
+        if number > 0:
+            interval = Estimate(rate, rate * low / number, rate * high / number, asked.confidence,
+                                math.floor(hits.effective(duration)))  # fmt: skip
+            rows.append(RateRow(duration, beyond, interval))
+    return rows
+
+
+@question
+class PredictQuestion(InferNoiseQuestion):
+    """The question of `predict`."""
+
+    _: KW_ONLY
+    to: Count = required(
+        Count("the number of ranks that is asked about", low=2, high=2**MOST_ROUNDS)
+    )
+    base_there: BaseTime = BaseTime(
+        "the time without noise on that many ranks: a time, or LOW..HIGH between which it lies; "
+        "network, as --network has more of it there; fit, a line over the logarithm of the ranks "
+        "through --size; excess, which leaves it out: what noise adds is predicted",
+        "Of measured times it is the median of those that no noise hit.",
+        (NETWORK, FIT, EXCESS),
+        default=None,
+        usual="excess; with --size fit, with --base network network",
+        metavar="TIME",
+    )
+    sizes: SizedTimes = SizedTimes(
+        "measured times on another number of ranks, whose base times tell that of more ranks; may "
+        "be given several times",
+        default=(),
+        option="size",
+    )
+    measured_there: Anything[_Times | None] = Anything(
+        "measured times on that many ranks, which are put beside the predicted ones",
+        takes=f"{_TAKES} | None",
+        default=None,
+        metavar="FILE",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.case_of(self.to)
+        if self.base_there == FIT and not self.sizes:
+            raise FieldError("base_there", f" must not be {FIT} without {parameter('sizes')}")
+        if self.sizes and self.base_there not in (None, FIT):
+            raise FieldError("sizes", f" must be left out where {parameter('base_there')} is given")
+        if any(ranks < 2 for ranks, _ in self.sizes):
+            raise FieldError("sizes", " must be of 2 ranks or more")
+
+    @property
+    def base_source(self) -> Any:
+        """Return where the base time there is from."""
+        if self.base_there is not None:
+            return self.base_there
+        if self.sizes:
+            return FIT
+        return NETWORK if self.base == NETWORK else EXCESS
+
+
+class PredictionRow(NamedTuple):
+    """One number, measured, predicted, and measured on the predicted number of ranks.
+
+    Attributes
+    ----------
+    what : str
+        "mean", or a quantile such as "p99".
+    measured : Estimate
+        On the measured number of ranks, seconds.
+    predicted : Estimate
+        Its interval holds what sampling, the inference and the base time leave open.
+    there : Estimate or None
+        Measured on as many ranks as the prediction is of.
+    """
+
+    what: str
+    measured: Estimate
+    predicted: Estimate
+    there: Estimate | None = None
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over measured there; NaN where nothing was measured."""
+        if self.there is None or not self.there.value:
+            return math.nan
+        return float(self.predicted.value) / float(self.there.value)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the intervals of predicted and measured leave each other out."""
+        if self.there is None:
+            return NONE
+        if self.predicted.low > self.there.high:
+            return HIGH
+        return LOW if self.predicted.high < self.there.low else ALIKE
+
+
+_UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.95, 0)
+
+
+def _show_there(estimate: Estimate | None) -> str:
+    return "" if estimate is None else show(estimate, SECONDS)
+
+
+def _if_there(heading: str) -> Callable[[Any], str]:
+    return lambda answer: heading if answer.rows[0].there is not None else ""
+
+
+class BaseThere(NamedTuple):
+    """The base time on the predicted ranks, between two ends, seconds; 0 where it is left out."""
+
+    time: float
+    low: float
+    high: float
+    words: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Answer):
+    """The answer of `predict`.
+
+    Attributes
+    ----------
+    question : PredictQuestion
+    inferred : InferredNoise
+        The noise that explains the measured times.
+    base_there : BaseThere
+    rows : tuple of PredictionRow
+        The mean and the quantiles `LEVELS`.
+    times, shares, low, high : float64 array, shape (m,)
+        The predicted distribution: times, ascending, with the share of iterations that takes no
+        longer, and the ends of its interval for each of them.
+    there : Hits or None
+        The times that were measured on as many ranks.
+    """
+
+    question: PredictQuestion
+    inferred: InferredNoise
+    base_there: BaseThere
+    rows: tuple[PredictionRow, ...]
+    times: Floats
+    shares: Floats
+    low: Floats
+    high: Floats
+    there: Hits | None = None
+    realizations: int = 0
+
+    columns = (
+        Column("what", heading=lambda answer: answer.of_what),
+        Column("measured", SECONDS, True,
+               heading=lambda answer: f"measured, {answer.question.ranks:,} ranks"),
+        Column("predicted", SECONDS, True,
+               heading=lambda answer: f"predicted, {answer.question.to:,} ranks"),
+        Column("there", SECONDS, heading=_if_there("measured there"), show=_show_there,
+               csv=False),
+        Column("there_csv", SECONDS, value=lambda _, row: row.there or _UNKNOWN, estimate=True,
+               csv=("there_s", "there_low_s", "there_high_s")),
+        Column("ratio", heading=_if_there("ratio"), doc="predicted over measured there",
+               show=lambda ratio: "" if math.isnan(ratio) else f"{ratio:.3g}"),
+        Column("verdict", heading=_if_there("predicted is")),
+    )  # fmt: skip
+    picture = "answers.draw_prediction"
+
+    def __repr__(self) -> str:
+        asked = self.question
+        return f"Prediction({self.rows[0].predicted} of {asked.to:,} ranks, from {asked.ranks:,})"
+
+    @property
+    def excess_alone(self) -> bool:
+        """Return whether the base time is left out."""
+        return self.question.base_source == EXCESS
+
+    @property
+    def of_what(self) -> str:
+        """Return what the numbers are of."""
+        return "excess" if self.excess_alone else "time"
+
+    def title(self) -> str:
+        """Say what is predicted."""
+        asked = self.question
+        what = f"{part_in_words(asked.algorithm)}, {show_size(asked.message_bytes)}"
+        repeated = repetition(asked.case_of(asked.ranks))
+        beyond = ", beyond the base time" * self.excess_alone
+        return f"{what}{repeated}, on {asked.to:,} ranks as {asked.ranks:,} predict it{beyond}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the JSON has beside rows and notes."""
+        return {**self.inferred.facts(), "base_time_there": self.base_there._asdict()}
+
+    def notes(self) -> list[Note]:
+        """Say what the numbers rest on, and where predicted and measured part."""
+        asked, hits = self.question, self.inferred.hits
+        text = caution_notes(asked, hits)
+        base, there = hits.base, self.base_there
+        text.append(Note("base", f"base time {show_seconds(base.time)}"
+                         f"{_spread_in_words(base)} on {asked.ranks:,} ranks; {there.words}",
+                         PICTURE))  # fmt: skip
+        if self.there is not None:
+            text.append(Note("parting", self._parting(), PICTURE))
+            text += [note for note in dependence_notes(self.there) if note.code == "dependent"]
+        text.append(
+            Note("intervals", f"{100 * asked.confidence:g} % intervals of each number, which allow "
+                 f"for sampling, inference and base time; {self.realizations:,} realizations at a "
+                 f"time, seed {asked.seed}")
+        )  # fmt: skip
+        open_ended = [row.what for row in self.rows if math.isinf(row.predicted.high)]
+        if open_ended:
+            told = (
+                f"{' and '.join(open_ended)} without an upper end: the measured iterations are too "
+                "few to tell how long the longest hits are"
+            )
+            text.append(Note("few_iterations", told))
+        return [*text, *_undetermined(asked, hits), *dependence_notes(hits)]
+
+    def _parting(self) -> str:
+        apart = [row for row in self.rows if row.verdict in (HIGH, LOW)]
+        if not apart:
+            return "predicted and measured are nowhere told apart"
+        first = next((row for row in apart if row.what != "mean"), apart[0])
+        return f"predicted and measured part at {first.what}: predicted is {first.verdict}"
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """The measured distribution of the excess, scaled to another number of ranks.
+
+    `ratio` is how many times as many hits longer than each time there are, and `error` the standard
+    error of its logarithm. Up to the base's reach, where there are no hits, it is that of the first
+    of them.
+    """
+
+    hits: Hits
+    ratio: Floats
+    error: Floats
+    confidence: float
+
+    @cached_property
+    def points(self) -> Floats:
+        """The excesses at which the distribution is known, ascending."""
+        rising = np.unique(self.hits.excess)
+        if len(rising) <= _MOST_POINTS:
+            return rising
+        chosen = np.linspace(0, len(rising) - 1, _MOST_POINTS).round().astype(int)
+        return rising[np.unique(np.append(chosen, np.arange(len(rising) - 1000, len(rising))))]
+
+    @cached_property
+    def number(self) -> Floats:
+        """The measured mean number of hits beyond each point."""
+        return self.hits.number(self.points)
+
+    @cached_property
+    def first(self) -> float:
+        """The excess up to which all is the base's spread."""
+        return max(self.hits.base.reach, 1e-9 * self.hits.base.time)
+
+    def _at(self, of_bins: Floats) -> Floats:
+        return np.interp(self.points, self.hits.before, of_bins)
+
+    @cached_property
+    def added(self) -> Floats:
+        """The mean number of hits beyond each point that are added on the other ranks."""
+        beyond = np.maximum(self.points, self.first)
+        return (self._at(self.ratio) - 1) * self.hits.number(beyond)
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """The mean number of hits beyond each point on the other ranks, made a survival function.
+
+        It is at or above the measured number where there are more ranks.
+        """
+        number = np.maximum(self.number + self.added, 0.0)
+        return np.minimum.accumulate(number)
+
+    @cached_property
+    def band(self) -> tuple[Floats, Floats]:
+        """The ends of the interval of `scaled`: what sampling and the ratio leave open."""
+        z = normal(self.confidence)
+        low, high = self.hits.number_band(self.points, self.confidence)
+        beyond = np.maximum(self.points, self.first)
+        part = self._at(self.ratio) * self.hits.number(beyond)
+        of_ratio = z * self._at(self.error) * part
+        scale = np.where(self.points > self.first, self._at(self.ratio), 1.0)
+        below = np.hypot(scale * (self.number - low), of_ratio)
+        above = np.hypot(scale * (high - self.number), of_ratio)
+        return np.maximum(self.scaled - below, 0.0), self.scaled + above
+
+    def quantile(self, q: float) -> Estimate:
+        """Return a quantile of the excess there."""
+        wanted = -math.log(q) + 1e-12
+        low, high = self.band
+
+        def first_within(number: Floats) -> float:
+            inside = np.flatnonzero(number <= wanted)
+            return float(self.points[inside[0]]) if len(inside) else math.inf
+
+        value = first_within(self.scaled)
+        lower, upper = first_within(low), first_within(high)
+        value = min(value, float(self.points[-1]))
+        count = math.floor(self.hits.effective(value))
+        return Estimate(value, min(lower, value), max(upper, value), self.confidence, count)
+
+    def mean(self) -> Estimate:
+        """Return the mean excess there.
+
+        It is linear in the measured distribution to first order: each iteration counts with a value
+        of its own, of which the interval is that of a mean of dependent samples.
+        """
+        value = self._mean(self.scaled)
+        spread = 0.5 * abs(
+            self._mean(self.scaled + self._part(1.0)) - self._mean(self.scaled - self._part(1.0))
+        )
+        of_ratio = normal(self.confidence) * spread
+        sampled = Series(self._influence()).mean(self.confidence)
+        center = float(sampled.value)
+        low = math.hypot(center - float(sampled.low), of_ratio)
+        high = math.hypot(float(sampled.high) - center, of_ratio)
+        found = dataclasses.replace(sampled, value=value, low=value - low, high=value + high)
+        return found.bounded(float(self.points[0]))
+
+    def _part(self, times: float) -> Floats:
+        """Return what an error of the ratio changes, so many standard errors."""
+        beyond = np.maximum(self.points, self.first)
+        part = self._at(self.ratio) * self.hits.number(beyond)
+        return np.asarray(times * self._at(self.error) * part)
+
+    def _mean(self, number: Floats) -> float:
+        inside = np.exp(-np.maximum(number, 0.0))
+        return float(self.points[0] + (1 - inside[:-1]) @ np.diff(self.points))
+
+    def _influence(self) -> Floats:
+        """Return the value of each iteration, in the order of measurement, seconds."""
+        x, ratio = self.points, self._at(self.ratio)
+        measured, there = np.exp(-self.number), np.exp(-self.scaled)
+        slope = np.where(x > self.first, ratio, 1.0) * there / measured
+        rising = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(x))])
+        spread = int(np.searchsorted(x, self.first, side="right"))
+        widths = np.diff(x, append=x[-1])[:spread]
+        below = float(there[:spread] @ widths)
+        at = float(np.exp(-self.hits.number(np.array([self.first]))[0]))
+        excess = np.asarray(self.hits.times) - self.hits.base.time
+        values = np.interp(excess, x, rising)
+        return np.asarray(values + np.where(excess > self.first, (ratio[0] - 1) / at * below, 0.0))
+
+
+def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[Floats, Floats]:
+    """Return how many times as many hits a number of ranks has, at each edge; with its error.
+
+    Of few simulated hits the ratio is that of their neighbours, in the logarithm of their number.
+    """
+    at = hits.before
+    few, many = (
+        engine.excess(count, noise, repeated)
+        for count, repeated in zip((engine.asked.ranks, ranks), _REPEATED, strict=True)
+    )
+    numbers, variances, known = [], [], np.ones(len(at), dtype=bool)
+    for found in (few, many):
+        number, count = mean_hits(found, at), len(found)
+        beyond = len(found) - np.searchsorted(found, at, side="right")
+        known &= (beyond >= _FEW) & (count - beyond >= _FEW)
+        number = np.maximum(number, 0.5 / count)
+        numbers.append(number)
+        variances.append(np.expm1(np.minimum(number, 30.0)) / count / number**2)
+    log_ratio, variance = np.log(numbers[1] / numbers[0]), variances[0] + variances[1]
+    if not known.any():
+        known = variance <= variance.min() * (1 + 1e-9)
+    place = np.log(hits.number(at))
+    distance = np.abs(place[:, None] - place[known])
+    # Nearest first: where none is near, the nearest counts.
+    distance -= distance.min(axis=1, keepdims=True)
+    weights = np.exp(-0.5 * (distance / _SMOOTHED) ** 2) / variance[known]
+    weights /= weights.sum(axis=1, keepdims=True)
+    error = np.sqrt(weights @ variance[known])
+    return np.exp(weights @ log_ratio[known]), error
+
+
+def _base_there(asked: PredictQuestion, hits: Hits) -> BaseThere:
+    """Return the base time on the predicted ranks, and how far it is known."""
+    source, ranks = asked.base_source, f"{asked.to:,} ranks"
+    if source == EXCESS:
+        return BaseThere(0.0, 0.0, 0.0, f"that on {ranks} is left out: give "
+                         f"{parameter('base_there')}")  # fmt: skip
+    if source == NETWORK:
+        here, there = asked.noise_free(asked.ranks), asked.noise_free(asked.to)
+        time = hits.base.time + there - here
+        return BaseThere(time, time, time, f"on {ranks} {show_seconds(time)}, by what the network "
+                         "takes longer there")  # fmt: skip
+    if source == FIT:
+        return _fitted_base(asked, hits)
+    low, high = source
+    given = show_seconds(low) if low == high else f"{show_seconds(low)} to {show_seconds(high)}"
+    return BaseThere((low + high) / 2, low, high, f"on {ranks} {given}, as given")
+
+
+def _fitted_base(asked: PredictQuestion, hits: Hits) -> BaseThere:
+    """Return the base time on the line over the logarithm of the ranks, with its interval."""
+    known = {asked.ranks: hits.base.time}
+    for ranks, times in asked.sizes:
+        if ranks in known:
+            raise FieldError("sizes", f" must have each number of ranks once, got {ranks} twice")
+        known[ranks] = split_base(asked.read(times, ranks)).time
+    x, y = np.log2(np.array(list(known), dtype=np.float64)), np.array(list(known.values()))
+    slope, least = np.polyfit(x, y, 1)
+    at = math.log2(asked.to)
+    time, freedom = float(slope * at + least), len(x) - 2
+    sizes = ", ".join(f"{one:,}" for one in sorted(known))
+    words = f"on {asked.to:,} ranks {show_seconds(time)}, on a line through those of {sizes} ranks"
+    if not freedom:
+        words += "; two sizes do not tell how far the base time is off it"
+        return BaseThere(time, time, time, words)
+    residual = math.sqrt(float(((y - slope * x - least) ** 2).sum()) / freedom)
+    lever = 1 + 1 / len(x) + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
+    half = student_t(asked.confidence, freedom) * residual * math.sqrt(lever)
+    return BaseThere(time, time - half, time + half, f"{words}, ± {show_seconds(half, 2)}")
+
+
+def answer_prediction(asked: PredictQuestion) -> Prediction:
+    """Predict a collective on more ranks from its measured times on fewer.
+
+    `infer_noise` finds the noise; the engine tells how many times as many hits of each duration the
+    other number of ranks has; and the measured distribution, scaled by that, is the predicted one.
+    Beside it stands the base time there, which noise does not tell.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    ValueError
+        As `infer_noise`; a base time that does not go with the sizes.
+    OSError
+        A file can not be read.
+
+    Notes
+    -----
+    Each number has an interval of its own. It holds the sampling of the measured iterations
+    (docs/statistics.md), that of the simulated ones, and the ends of the base time. Hits that are
+    longer than all that were measured are not known of; the upper end of the mean allows for few
+    events, and a quantile that rests on too few of them has no upper end.
+
+    Examples
+    --------
+    >>> import jitterfly as jf
+    >>> noise = jf.RenewalNoise(gap="20ms", duration=jf.Exponential("20us"))
+    >>> small, large = (
+    ...     jf.Case(ranks, network=jf.LogGOPS(L="1us", o="200ns"), noise=[noise])
+    ...     for ranks in (64, 256)
+    ... )
+    >>> times = jf.simulate(small, 5000, seed=1).samples[:, 0]
+    >>> found = predict(times, 64, to=256, network=small.network, base="network", realizations=5000)
+    >>> truth = jf.simulate(large, 20_000, seed=2).samples[:, 0].mean()
+    >>> found.rows[0].predicted.low < truth < found.rows[0].predicted.high
+    True
+    """
+    hits = asked.hits()
+    there = None
+    if asked.measured_there is not None:
+        times = asked.read(asked.measured_there, asked.to)
+        there = Hits(times, split_base(times))
+    base = _base_there(asked, hits)
+    engine = _Engine(asked, max(asked.ranks, asked.to), _ROUNDS + 1 + sum(_REPEATED))
+    detours, histogram, noise = _infer(engine, hits)
+    simulated = engine.excess(asked.ranks, noise)
+    ratio, error = _hit_ratio(engine, hits, noise, asked.to)
+    scaled = _Scaled(hits, ratio, error, asked.confidence)
+    rates = tuple(_rate_rows(asked, hits, detours))
+    inferred = InferredNoise(asked, hits, noise, histogram, rates, simulated)
+
+    def shifted(excess: Estimate) -> Estimate:
+        ends = (excess.value + base.time, excess.low + base.low, excess.high + base.high)
+        # All times are whole ticks; that of an atom is exact.
+        value, low, high = (float(np.round(end, 12)) for end in ends)
+        return dataclasses.replace(excess, value=value, low=low, high=high)
+
+    excess = asked.base_source == EXCESS
+    series = {
+        name: None if one is None else Series(np.asarray(one.times) - excess * one.base.time)
+        for name, one in (("here", hits), ("there", there))
+    }
+    rows = []
+    for what, q in (("mean", None), *((f"p{100 * q:g}", q) for q in LEVELS)):
+        estimates = [
+            None if one is None
+            else one.mean(asked.confidence) if q is None
+            else one.quantile(q, asked.confidence)
+            for one in series.values()
+        ]  # fmt: skip
+        predicted = shifted(scaled.mean() if q is None else scaled.quantile(q))
+        assert estimates[0] is not None
+        rows.append(PredictionRow(what, estimates[0], predicted, estimates[1]))
+    low, high = scaled.band
+    return Prediction(
+        asked, inferred, base, tuple(rows), scaled.points + base.time, np.exp(-scaled.scaled),
+        np.exp(-high), np.exp(-low), there, engine.realizations,
+    )  # fmt: skip
+
+
+predict = call_of(PredictQuestion, answer_prediction, "predict")
