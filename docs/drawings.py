@@ -150,7 +150,7 @@ def flow(path: str) -> None:
 FLOORS = (
     ("the command line", "cli __main__"),
     ("tables and pictures", "results plots replay"),
-    ("larger questions", "compare_measured advice"),
+    ("larger questions", "compare_measured predict advice"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),
     ("questions about one situation", "question slowdown noise_limit explain schedule"),

@@ -80,6 +80,8 @@ _HALF_TICK = 0.5 / TICKS_PER_SECOND
 _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
 _OTHER_NETWORK = 1.25  # times the base time
 _MOST_ROWS = 8
+_EXACT = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
+"""Relative ends of intervals beyond which a note says how little is known."""
 
 
 class BaseTime(Parameter[Any, Any]):
@@ -630,6 +632,14 @@ class PredictionRow(NamedTuple):
         return float(self.predicted.value) / float(self.there.value)
 
     @property
+    def relative_ends(self) -> tuple[float, float] | None:
+        """How far the ends of the predicted interval are off, relative; None if it has none."""
+        value, low, high = map(float, self.predicted)
+        if not math.isfinite(low + high) or value <= 0:
+            return None
+        return (value - low) / value, (high - value) / value
+
+    @property
     def verdict(self) -> str:
         """Whether the intervals of predicted and measured leave each other out."""
         if self.there is None:
@@ -747,6 +757,16 @@ class Prediction(Answer):
                  f"for sampling, inference and base time; {self.realizations:,} realizations at a "
                  f"time, seed {asked.seed}")
         )  # fmt: skip
+        wide = [
+            f"{row.what} to {-100 * below:+.2g} and {100 * above:+.2g} %"
+            for row in self.rows
+            if row.what in _EXACT and (ends := row.relative_ends) is not None
+            for below, above in [ends]
+            if max(below, above) > _EXACT[row.what]
+        ]
+        if wide:
+            told = f"the measured iterations tell {'; '.join(wide)}: more of them tell it better"
+            text.append(Note("wide_intervals", told))
         open_ended = [row.what for row in self.rows if math.isinf(row.predicted.high)]
         if open_ended:
             told = (

@@ -18,6 +18,7 @@ from jitterfly.compare_measured import CompareMeasuredQuestion
 from jitterfly.explain import ExplainQuestion
 from jitterfly.fields import FieldError, naming_fields
 from jitterfly.noise_limit import NoiseLimitQuestion
+from jitterfly.predict import InferNoiseQuestion, PredictQuestion
 from jitterfly.question import ENGINE, Bytes, Count, Question, call_of, parameters_table, question
 from jitterfly.schedule.explain import ScheduleExplainQuestion
 from jitterfly.schedule.simulate import ScheduleQuestion
@@ -30,12 +31,14 @@ QUESTIONS = {
     jf.advise: advice.Question,
     jf.explain: ExplainQuestion,
     jf.compare_measured: CompareMeasuredQuestion,
+    jf.infer_noise: InferNoiseQuestion,
+    jf.predict: PredictQuestion,
     jf.simulate_schedule: ScheduleQuestion,
     jf.explain_schedule: ScheduleExplainQuestion,
 }
 COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,),
             "run": (ScheduleQuestion,), "explain": (ExplainQuestion, ScheduleExplainQuestion),
-            "compare-measured": (CompareMeasuredQuestion,)}  # fmt: skip
+            "compare-measured": (CompareMeasuredQuestion,), "predict": (PredictQuestion,)}  # fmt: skip
 
 
 @question

@@ -235,6 +235,7 @@ JSON = {  # each command that has --json, and that a test here reads what it pri
     "explain", "compare-measured",  # in test_explain.py
     "reproduce",  # in test_reproduce.py
     "bench",  # in test_bench_command.py
+    "noise infer", "predict",  # in test_predict.py
 }  # fmt: skip
 
 

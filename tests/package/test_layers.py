@@ -26,7 +26,7 @@ backends
 optional_packages stats answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
 noise compiled_steps workload program case faster_algorithm unseen_noise simulate
-goal_export collect question slowdown noise_limit explain schedule compare_measured theory
+goal_export collect question slowdown noise_limit explain schedule compare_measured predict theory
 observables studies advice store sweep results replay plots cli __main__
 """
 LAYERS = ORDER.split()
