@@ -912,6 +912,8 @@ def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[F
     Of few simulated hits the ratio is that of their neighbours, in the logarithm of their number.
     """
     at = hits.before
+    if ranks == engine.asked.ranks:
+        return np.ones(len(at)), np.zeros(len(at))
     few, many = (
         engine.excess(count, noise, repeated)
         for count, repeated in zip((engine.asked.ranks, ranks), _REPEATED, strict=True)

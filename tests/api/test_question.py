@@ -38,7 +38,8 @@ QUESTIONS = {
 }
 COMMANDS = {"slowdown": (SlowdownQuestion, NoiseLimitQuestion), "advise": (advice.Question,),
             "run": (ScheduleQuestion,), "explain": (ExplainQuestion, ScheduleExplainQuestion),
-            "compare-measured": (CompareMeasuredQuestion,), "predict": (PredictQuestion,)}  # fmt: skip
+            "compare-measured": (CompareMeasuredQuestion,),
+            "predict": (PredictQuestion,)}  # fmt: skip
 
 
 @question

@@ -201,14 +201,14 @@ def test_base_times_of_several_sizes_tell_that_of_more_ranks():
     there = found.base_there
     assert there.time == pytest.approx(true, rel=1e-3)
     assert there.low <= true <= there.high
-    with pytest.raises(FieldError, match="^sizes must have each number of ranks once, got 32"):
+    with pytest.raises(FieldError, match=r"^sizes must have each number of ranks once, got 32"):
         jf.predict(times_under(NOISE), RANKS, to=256, sizes={32: times_under(NOISE)}, **OPTIONS)
 
 
 def test_as_many_ranks_are_predicted_as_they_were_measured():
     found = jf.predict(times_under(NOISE), RANKS, to=RANKS, base="network", **OPTIONS)
     for row in found.rows:
-        assert row.predicted.value == pytest.approx(row.measured.value, rel=0.05)
+        assert row.predicted.value == pytest.approx(row.measured.value, rel=1e-9)
     np.testing.assert_array_less(found.low, found.shares + 1e-12)
     np.testing.assert_array_less(found.shares, found.high + 1e-12)
     assert (np.diff(found.shares) >= 0).all()
@@ -219,11 +219,11 @@ def test_where_predicted_and_measured_part():
     alike = jf.predict(times, RANKS, to=128, base="network", **OPTIONS,
                        measured_there=times_under(NOISE, 128, seed=8))  # fmt: skip
     assert {row.verdict for row in alike.rows} == {"not told apart"}
-    other = jf.RenewalNoise(gap="8ms", duration=jf.Exponential("200us"))
+    other = jf.RenewalNoise(gap="0.4ms", duration=jf.Exponential("200us"))
     apart = jf.predict(times, RANKS, to=128, base="network", **OPTIONS,
                        measured_there=times_under(other, 128, seed=8))  # fmt: skip
     verdicts = {row.what: row.verdict for row in apart.rows}
-    assert verdicts["p99"] == verdicts["mean"] == "too short"
+    assert verdicts["p90"] == verdicts["mean"] == "too short"
     assert any("part at p" in note for note in apart.notes())
 
 
@@ -316,9 +316,10 @@ def test_means_and_times_without_noise_are_refused(folder, capsys):
 
 
 def test_a_question_is_made_of_plain_values_again():
-    asked = PredictQuestion("times.txt", 32, to=128, base_there="1us..2us", sizes={16: "a.txt"})
-    table = json.loads(json.dumps(asked.to_dict()))
-    assert PredictQuestion.from_dict(table) == asked
+    for more in ({"base_there": "1us..2us"}, {"sizes": {16: "a.txt"}}):
+        asked = PredictQuestion("times.txt", 32, to=128, **more)
+        table = json.loads(json.dumps(asked.to_dict()))
+        assert PredictQuestion.from_dict(table) == asked
 
 
 def test_mean_hits_of_none_is_finite():
