@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .algorithms.algorithm import MOST_ROUNDS
+from .algorithms.library_choice import algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case
 from .compare_measured import UNITS, read_times
@@ -161,8 +162,8 @@ class InferNoiseQuestion(CollectiveParameters):
         allowed=("fresh", "stationary"),
     )
     base: BaseTime = BaseTime(
-        "the time without noise: measured, that of iterations that no noise hit; network, that of "
-        "--network; or a time",
+        "the time without noise: measured, that of iterations that no noise hit; network, what it "
+        "takes for the messages; or a time",
         "Of the measured times it has a spread, within which no noise is looked for. Where noise "
         "hits most iterations, they do not show it.",
         (MEASURED, NETWORK),
@@ -198,8 +199,10 @@ class InferNoiseQuestion(CollectiveParameters):
     def case_of(self, ranks: int, noise: Sequence[Noise] = ()) -> Case:
         """Make the case of so many ranks."""
         with naming_fields(*self.parameters()):
+            algorithm = algorithm_for(self.algorithm, ranks, self.network, self.message_bytes)
             return Case(
-                ranks, algorithm=self.algorithm, network=self.network, noise=noise,
+                ranks,
+                algorithm=algorithm, network=self.network, noise=noise,
                 message_bytes=self.message_bytes, cycles=self.cycles,
                 compute_time=self.compute_time,
             )  # fmt: skip
@@ -299,8 +302,9 @@ class InferredNoise(Answer):
     def title(self) -> str:
         """Say what was measured."""
         asked = self.question
-        what = f"{part_in_words(asked.algorithm)}, {show_size(asked.message_bytes)}"
-        repeated = repetition(asked.case_of(asked.ranks))
+        case = asked.case_of(asked.ranks)
+        what = f"{part_in_words(case.algorithm)}, {show_size(case.message_bytes)}"
+        repeated = repetition(case)
         return f"noise behind {what}{repeated}, on {asked.ranks:,} ranks"
 
     def facts(self) -> dict[str, Any]:
@@ -349,7 +353,7 @@ class InferredNoise(Answer):
             "tool": "jitterfly noise infer",
             "file": str(asked.measured) if isinstance(asked.measured, (str, Path)) else "",
             "ranks": str(asked.ranks),
-            "algorithm": part_in_words(asked.algorithm),
+            "algorithm": part_in_words(asked.case_of(asked.ranks).algorithm),
             "network": part_in_words(asked.network),
             "start": asked.start,
         }
@@ -563,12 +567,12 @@ class PredictQuestion(InferNoiseQuestion):
     )
     base_there: BaseTime = BaseTime(
         "the time without noise on that many ranks: a time, or LOW..HIGH between which it lies; "
-        "network, as --network has more of it there; fit, a line over the logarithm of the ranks "
-        "through --size; excess, which leaves it out: what noise adds is predicted",
+        "network, as it takes longer there; fit, a line through those of several sizes, over the "
+        "logarithm of the ranks; excess, which leaves it out: what noise adds is predicted",
         "Of measured times it is the median of those that no noise hit.",
         (NETWORK, FIT, EXCESS),
         default=None,
-        usual="excess; with --size fit, with --base network network",
+        usual="excess; fit where sizes are given, network where the base is that of the network",
         metavar="TIME",
     )
     sizes: SizedTimes = SizedTimes(
@@ -633,7 +637,7 @@ class PredictionRow(NamedTuple):
 
     @property
     def relative_ends(self) -> tuple[float, float] | None:
-        """How far the ends of the predicted interval are off, relative; None if it has none."""
+        """The distances of the predicted ends over the value; None where an end is not known."""
         value, low, high = map(float, self.predicted)
         if not math.isfinite(low + high) or value <= 0:
             return None
@@ -641,7 +645,7 @@ class PredictionRow(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the intervals of predicted and measured leave each other out."""
+        """The finding whether the intervals of predicted and measured leave each other out."""
         if self.there is None:
             return NONE
         if self.predicted.low > self.there.high:
@@ -732,8 +736,9 @@ class Prediction(Answer):
     def title(self) -> str:
         """Say what is predicted."""
         asked = self.question
-        what = f"{part_in_words(asked.algorithm)}, {show_size(asked.message_bytes)}"
-        repeated = repetition(asked.case_of(asked.ranks))
+        case = asked.case_of(asked.ranks)
+        what = f"{part_in_words(case.algorithm)}, {show_size(case.message_bytes)}"
+        repeated = repetition(case)
         beyond = ", beyond the base time" * self.excess_alone
         return f"{what}{repeated}, on {asked.to:,} ranks as {asked.ranks:,} predict it{beyond}"
 
@@ -745,6 +750,13 @@ class Prediction(Answer):
         """Say what the numbers rest on, and where predicted and measured part."""
         asked, hits = self.question, self.inferred.hits
         text = caution_notes(asked, hits)
+        here, more = (part_in_words(asked.case_of(n).algorithm) for n in (asked.ranks, asked.to))
+        if here != more:
+            told = (
+                f"{asked.ranks:,} ranks run {here}, and {asked.to:,} run {more}: the measured times"
+                " tell its noise, but nothing of its messages"
+            )
+            text.append(Note("other_algorithm", told, FIRST))
         base, there = hits.base, self.base_there
         text.append(Note("base", f"base time {show_seconds(base.time)}"
                          f"{_spread_in_words(base)} on {asked.ranks:,} ranks; {there.words}",
@@ -1015,7 +1027,7 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
     >>> times = jf.simulate(small, 5000, seed=1).samples[:, 0]
     >>> found = predict(times, 64, to=256, network=small.network, base="network", realizations=5000)
     >>> truth = jf.simulate(large, 20_000, seed=2).samples[:, 0].mean()
-    >>> found.rows[0].predicted.low < truth < found.rows[0].predicted.high
+    >>> bool(found.rows[0].predicted.low < truth < found.rows[0].predicted.high)
     True
     """
     hits = asked.hits()

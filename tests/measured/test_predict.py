@@ -324,3 +324,17 @@ def test_a_question_is_made_of_plain_values_again():
 
 def test_mean_hits_of_none_is_finite():
     assert mean_hits(np.array([1.0, 2.0]), np.array([0.0]))[0] == pytest.approx(math.log(4))
+
+
+def test_a_library_may_run_another_algorithm_on_more_ranks(folder, capsys):
+    machine = [word for word in MACHINE if word != ALGORITHM]
+    machine[machine.index("--algorithm") + 1 : machine.index("--algorithm") + 1] = ["mpich"]
+    assert main(["predict", "times32.txt", *machine, "--to", "128", "--base", "network"]) == 0
+    told = capsys.readouterr()
+    assert "128 ranks: algorithm: MPICH" in told.err
+    asked = PredictQuestion(times_under(NOISE), 32, to=100, algorithm="mpich",
+                            message_bytes=32, network=NETWORK)  # fmt: skip
+    kinds = [asked.case_of(ranks).algorithm.kind for ranks in (32, 100)]
+    found = jf.predict(times_under(NOISE), 32, to=100, **{**OPTIONS, "algorithm": "mpich"})
+    codes = [note.code for note in found.cautions()]
+    assert ("other_algorithm" in codes) == (kinds[0] != kinds[1])

@@ -39,6 +39,7 @@ from .options import (
     integer,
     read_question,
     size,
+    tell_machine,
     tell_understood,
     value,
     values_of,
@@ -397,7 +398,7 @@ def _run_predict(chosen: argparse.Namespace) -> None:
         asked = read_question(chosen, PredictQuestion, measured=chosen.measured, progress=show)
         question = asked.to_dict()
         prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
-        tell_understood(asked.network, (), chosen.network is not None)
+        tell_machine(chosen, asked, [asked.ranks, asked.to])
         found = answer_prediction(asked)
     written: list[Path] = []
     print_report(found.report(), chosen)

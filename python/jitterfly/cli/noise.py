@@ -19,7 +19,7 @@ from ..fields import shorten, shown
 from ..files import check_output, open_input
 from ..progress import ProgressLine
 from ..units import parse_seconds, show_seconds
-from .options import add_parameters, integer, read_question, value
+from .options import add_parameters, integer, read_question, tell_machine, value
 from .output import (
     PICTURE,
     add_json,
@@ -491,6 +491,7 @@ def _run_infer(args: argparse.Namespace) -> None:
             phases("simulating", done, count)
 
         asked = read_question(args, InferNoiseQuestion, measured=args.measured, progress=show)
+        tell_machine(args, asked, [asked.ranks])
         found = answer_inference(asked)
     measured = found.measured_noise()
     noisefile.write(measured, out)

@@ -100,7 +100,7 @@ def half_sample_mode(rising: Floats) -> float:
 
 
 class Bursts(NamedTuple):
-    """Whether iterations that noise hit come in bursts.
+    """The correlation of iterations that noise hit.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Bursts(NamedTuple):
 
 @dataclass(frozen=True)
 class Hits:
-    """How many hits longer than some time an iteration has on average.
+    """The mean number of hits of an iteration, beyond any time.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Hits:
 
     @cached_property
     def bursts(self) -> Bursts:
-        """Whether hits come in bursts, of times in the order of measurement."""
+        """The bursts of hits, of times in the order of measurement."""
         if self.series.is_sorted:
             return Bursts(0.0, 1.0, 1.0)
         levels, lengths = self._lengths
