@@ -988,6 +988,7 @@ def _fitted_base(asked: PredictQuestion, hits: Hits) -> BaseThere:
     residual = math.sqrt(float(((y - slope * x - least) ** 2).sum()) / freedom)
     lever = 1 + 1 / len(x) + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
     half = student_t(asked.confidence, freedom) * residual * math.sqrt(lever)
+    half = max(half, 1 / TICKS_PER_SECOND)  # measured times are rounded
     return BaseThere(time, time - half, time + half, f"{words}, ± {show_seconds(half, 2)}")
 
 
