@@ -92,6 +92,11 @@ class Case(Collective):
         That precedes the collective in each cycle, as in the loop of a benchmark, such as
         ``"dissemination_barrier"``. Its messages have the fewest bytes that the network knows, and
         meet noise. Completions count from the begin of the run, the time of the barrier included.
+    L_factor, G_factor : Speed, optional
+        How much longer the latency (L of LogGOPS, alpha of Hockney) and the time of a byte (G,
+        beta) are for messages from and to each rank, as over a slow cable or network card:
+        ``imbalance.SlowNodes(4, node_ranks=8, nodes=[17])``, or ``imbalance.SlowShare(4, 0.01)``
+        for a share of the ranks. Of the two ranks of a message the larger factor counts.
     observe : "completion", "spread", "arrival", "own", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest
@@ -144,6 +149,8 @@ class Case(Collective):
     barrier: Converted[Algorithm | str | None, Algorithm | None] = Converted(
         "Algorithm | str | None", None
     )
+    L_factor: Speed | None = None
+    G_factor: Speed | None = None
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -166,10 +173,10 @@ class Case(Collective):
                 "observe = 'own' is the time since a rank left the barrier: give barrier, such as "
                 "'dissemination_barrier'"
             )
-        if self.arrival is not None or self.speed is not None:
-            check_arrival(self.arrival)
-            check_speed(self.speed)
         if not self.is_even:
+            check_arrival(self.arrival)
+            for name in ("speed", "L_factor", "G_factor"):
+                check_speed(getattr(self, name), name)
             check_ranks(self.ranks)
             self.rank_delays()
             self.rank_work()
@@ -200,7 +207,7 @@ class Case(Collective):
         values["network"] = self.network.to_dict()
         values["noise"] = [noise.to_dict() for noise in self.noise]
         # Younger than records on disk: left out where not given.
-        for name in ("arrival", "speed", "barrier"):
+        for name in ("arrival", "speed", "barrier", "L_factor", "G_factor"):
             part = values.pop(name)
             if part is not None:
                 values[name] = part.to_dict()
@@ -325,10 +332,11 @@ def _one_loop(case: Case, algorithm: Algorithm) -> OneLoop:
 
 
 def read_parts(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a case with network, noise, arrival and speed made of their tables or text."""
+    """The fields of a case with network, noise, arrival and speeds made of their tables or text."""
     values = dict(table)
     values["network"] = Network.from_dict(read_network(values["network"]), "network")
-    for name, family in (("arrival", Arrival), ("speed", Speed)):
+    speeds = ((name, Speed) for name in ("speed", "L_factor", "G_factor"))
+    for name, family in (("arrival", Arrival), *speeds):
         if values.get(name) is not None:
             values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
     if "noise" in values:
@@ -472,6 +480,10 @@ def _check_messages(case: Case) -> None:
         noise.check(case.ranks, compiled.longest_transit)
     if case.draws_speeds:
         _check_slowed(case)
+    if case.is_routed and (case.L_factor is not None or case.G_factor is not None):
+        raise ValueError(
+            "L_factor and G_factor must be left out with Congestion, whose links are all alike"
+        )
     if case.is_routed:
         _check_routed(case)
     if compiled.numbers * case.cycles > _MOST_NUMBERS:

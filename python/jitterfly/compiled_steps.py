@@ -8,6 +8,7 @@ the messages of one step may differ in their costs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from .algorithms import Algorithm
 from .algorithms.algorithm import checked_steps
 from .hierarchy import Hierarchy
-from .imbalance import Speed, check_ranks, scaled
+from .imbalance import Speed, check_ranks, factors_of, scaled
 from .network import Network
 from .steps import (
     ASK,
@@ -47,6 +48,7 @@ from .steps import (
 NEVER = -(2**62)
 """In ticks: no message came in yet."""
 
+_MOST_LINKS = 1024  # classes of links whose messages have costs of their own
 _Advance = Callable[[int, int], int]
 
 
@@ -255,14 +257,22 @@ class CompiledSteps:
         speed: Speed | None,
         drawn_speeds: bool,
         barrier: Algorithm | None,
+        L_factor: Speed | None,
+        G_factor: Speed | None,
     ) -> None:
         if isinstance(network, Hierarchy):
             network.check_ranks(ranks)
-        if speed is not None:
+        factors = None
+        if speed is not None or L_factor is not None or G_factor is not None:
             check_ranks(ranks)
-        self._messages = _Messages(network, ranks, message_bytes, routed, speed, drawn_speeds)
+        if L_factor is not None or G_factor is not None:
+            both = (L_factor, "L_factor"), (G_factor, "G_factor")
+            factors = [factors_of(of_rank, ranks, name) for of_rank, name in both]
+        self._messages = _Messages(
+            network, ranks, message_bytes, routed, speed, drawn_speeds, factors
+        )
         collective = checked_steps(algorithm, ranks, message_bytes)
-        if isinstance(network, Hierarchy) or self._messages.combines_unevenly:
+        if self._messages.ways_differ or self._messages.combines_unevenly:
             collective = _as_messages(collective, ranks, message_bytes)
         if barrier is not None:
             synchronizing = checked_steps(barrier, ranks, network.smallest_message)
@@ -276,7 +286,7 @@ class CompiledSteps:
         if self.has_hypercube:
             self.costs = self._messages.costs_of_hypercube()
             ways = [entry.transit for entry in self.table.entries]
-            if isinstance(network, Hierarchy):  # each forward has its own: this bounds them
+            if self._messages.ways_differ:  # each forward has its own: this bounds them
                 self.costs = self.costs._replace(transit=max(ways))
             self.load = network.load(message_bytes) if routed else 0
         self.forward = algorithm.forward_ticks()
@@ -347,8 +357,8 @@ def _as_messages(steps: list[Step], ranks: int, message_bytes: int) -> list[Step
         if entered and (step.kind == FORWARD or step.flags & (COPY | ASK)):
             raise ValueError(
                 "exchanges_after must be 0, and copy_levels and on_demand left out, for a "
-                "Butterfly on a Hierarchy, or whose ranks combine at different speed; redundant "
-                "exchanges can follow all other allreduces there, such as "
+                "Butterfly on a Hierarchy, with slow links, or whose ranks combine at different "
+                "speed; redundant exchanges can follow all other allreduces there, such as "
                 "RecursiveDoublingAllreduce"
             )
         if step.kind == ENTER:
@@ -395,7 +405,9 @@ def _after_barrier(barrier: list[Step], collective: list[Step]) -> list[Step]:
 class _Messages:
     """The costs of messages, by their class.
 
-    That is the level that one crosses, its receiver's speed, and how many share a card with it.
+    That is the level that one crosses, its receiver's speed, the factors of the slower of its two
+    ends, and how many share a card with it. `factors`: of each rank those on L and on G, shape (2,
+    ranks), or None.
     """
 
     def __init__(
@@ -406,6 +418,7 @@ class _Messages:
         routed: bool,
         speed: Speed | None,
         drawn_speeds: bool,
+        factors: list[npt.NDArray[np.float64]] | None = None,
     ) -> None:
         self._networks = network.networks if isinstance(network, Hierarchy) else [network]
         self._network, self._ranks = network, ranks
@@ -413,11 +426,24 @@ class _Messages:
         self._factors, self._speed_of = np.ones(1), None
         if speed is not None:
             self._factors, self._speed_of = np.unique(speed.of_ranks(ranks), return_inverse=True)
+        # Distinct factors of links, ascending, and the place among them of each rank's.
+        self._slower = [np.unique(own, return_inverse=True) for own in factors or ()]
+        self._links = math.prod(len(distinct) for distinct, _ in self._slower)
+        if self._links > _MOST_LINKS:
+            raise ValueError(
+                f"L_factor and G_factor must have at most {_MOST_LINKS} different pairs of "
+                f"factors, got {self._links}: let nodes share one (node_ranks)"
+            )
         self._known: dict[tuple[MessageCosts, int, int], int] = {}
         # Costs are exact fractions: each is computed once only.
         self._of_level: dict[
-            tuple[int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
+            tuple[int, int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
         ] = {}
+
+    @property
+    def ways_differ(self) -> bool:
+        """Return whether messages of one step can take different ways."""
+        return isinstance(self._network, Hierarchy) or bool(self._slower)
 
     @property
     def combines_unevenly(self) -> bool:
@@ -448,27 +474,35 @@ class _Messages:
             classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
             if self._network.shared_card:
                 others = self._network.sharers(pairs[:, 0], pairs[:, 1], ranks) - 1
-                classes += len(self._networks) * len(self._factors) * others
+                classes += len(self._networks) * len(self._factors) * self._links * others
+        if self._slower:
+            below = len(self._networks) * len(self._factors)
+            for distinct, place in self._slower:  # the slower of both ends decides
+                slower = np.maximum(place[pairs[:, 0]], place[pairs[:, 1]])
+                classes = classes + below * slower
+                below *= len(distinct)
         if self._speed_of is not None and step.kind == MESSAGE and step.combine:
             classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
         return pairs, classes
 
-    def _level_factor_sharers(self, of_class: int) -> tuple[int, int, int]:
-        """The parts of a class: level, place of the receiver's speed, messages at a card."""
-        others_and_factor, level = divmod(of_class, len(self._networks))
-        others, factor = divmod(others_and_factor, len(self._factors))
-        return level, factor, others + 1
+    def _parts_of(self, of_class: int) -> tuple[int, int, int, int]:
+        """The parts of a class: level, receiver's speed, link's factors, messages at a card."""
+        rest, level = divmod(of_class, len(self._networks))
+        rest, factor = divmod(rest, len(self._factors))
+        others, link = divmod(rest, self._links)
+        return level, factor, link, others + 1
 
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
         """The costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
         of_step: list[tuple[int, ...]] = []
         for step in steps:
-            forwards = step.kind == FORWARD and isinstance(self._network, Hierarchy)
+            forwards = step.kind == FORWARD and self.ways_differ
             if step.kind != MESSAGE and not forwards:
                 of_step.append(())
                 continue
             present = [0]
-            if len(self._networks) > 1 or (len(self._factors) > 1 and step.combine):
+            uneven = len(self._networks) > 1 or self._links > 1
+            if uneven or (len(self._factors) > 1 and step.combine):
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
             own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
             of_step.append(own if len(set(own)) > 1 else own[:1])
@@ -479,8 +513,8 @@ class _Messages:
         """The entries of a step's messages of these classes."""
         found = []
         for of_class in classes:
-            level, factor, sharers = self._level_factor_sharers(of_class)
-            costs, combines, gap, load = self._level_costs(level, step.bytes, sharers)
+            level, factor, link, sharers = self._parts_of(of_class)
+            costs, combines, gap, load = self._level_costs(level, step.bytes, link, sharers)
             combine = int(combines[factor]) if step.combine else 0
             cost = MessageCosts(
                 costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
@@ -489,25 +523,28 @@ class _Messages:
         return tuple(found)
 
     def _level_costs(
-        self, level: int, size: int, sharers: int
+        self, level: int, size: int, link: int, sharers: int
     ) -> tuple[Costs, npt.NDArray[np.int64], int, int]:
         """The costs of a message of a level, its combining at each speed, its gap and its load."""
-        if (level, size, sharers) not in self._of_level:
-            network = self._shared_network(level, sharers)
+        if (level, size, link, sharers) not in self._of_level:
+            network = self._shared_network(level, link, sharers)
             costs = network.costs(size)
             load = network.load(size) if self._routed else 0
             combines = scaled(costs.combine, self._factors)
-            self._of_level[level, size, sharers] = costs, combines, network.gap(size), load
-        return self._of_level[level, size, sharers]
+            self._of_level[level, size, link, sharers] = costs, combines, network.gap(size), load
+        return self._of_level[level, size, link, sharers]
 
-    def _shared_network(self, level: int, sharers: int) -> Network:
+    def _shared_network(self, level: int, link: int, sharers: int) -> Network:
         network = self._networks[level]
+        if self._slower:
+            (of_L, _), (of_G, _) = self._slower
+            network = network.slower(of_L[link % len(of_L)], of_G[link // len(of_L)])
         return network if sharers == 1 else network.shared_by(sharers)
 
     def _way(self, of_class: int) -> int:
         """The entry of a forward of that class."""
-        level, _, sharers = self._level_factor_sharers(of_class)
-        network = self._shared_network(level, sharers)
+        level, _, link, sharers = self._parts_of(of_class)
+        network = self._shared_network(level, link, sharers)
         load = network.load(self._bytes) if self._routed else 0
         return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
 

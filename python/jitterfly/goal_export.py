@@ -215,7 +215,9 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
             "`simulate_schedule`, or `jitterfly run`"
         )
     if not case.is_even:
-        raise ValueError("arrival and speed must be left out for GOAL: ranks are written alike")
+        raise ValueError(
+            "arrival, speed, L_factor and G_factor must be left out for GOAL: ranks are alike there"
+        )
     if case.barrier is not None:
         raise ValueError("barrier must be left out for GOAL, which starts no clock behind it")
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):

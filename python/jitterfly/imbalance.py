@@ -1,4 +1,4 @@
-"""Load imbalance that is given: arrival patterns (late ranks) and speeds (slow ranks or nodes).
+"""Load imbalance that is given: arrival patterns (late ranks), speeds (slow ranks, nodes, cards).
 
 Both are given, the same in every realization. What each realization draws anew is noise: arrivals
 are `LateArrival`, speeds `SpeedNoise`.
@@ -39,6 +39,7 @@ __all__ = [
     "Ramp",
     "SlowNodes",
     "SlowRanks",
+    "SlowShare",
     "Speed",
 ]
 
@@ -208,10 +209,12 @@ class FileArrival(Arrival, kind="file"):
 
 
 class Speed(Component, ABC):
-    """Base of what makes ranks slow: a factor on the CPU time of each.
+    """Base of what makes ranks slow: a factor on the CPU time of each, or on its messages.
 
-    It is that of the compute phase and of combining, in a schedule that of `calc`; the network's
-    own CPU time (o of LogGOPS) is the same for all.
+    As `Case.speed` it is that of the compute phase and of combining, in a schedule that of `calc`;
+    the network's own CPU time (o of LogGOPS) is the same for all. As `Case.L_factor` or
+    `Case.G_factor` it is that of the latency, or of the time of a byte, of messages from and to
+    the rank: of a slow cable or network card.
     """
 
     @abstractmethod
@@ -343,6 +346,51 @@ class DrawnSpeed(Speed, kind="drawn"):
         return np.repeat(found, self.node_ranks)[:ranks]
 
 
+@frozen_dataclass()
+class SlowShare(Speed, kind="slow_share"):
+    """A share of the nodes is slow: each with that probability, drawn once for all realizations.
+
+    Parameters
+    ----------
+    factor : float
+        How much longer, above 0.
+    share : float
+        Of the nodes, on average, from 0 to 1.
+    node_ranks : int
+        Consecutive ranks that are a node; 1: each by itself.
+    seed : int
+        Of the draw, from 0: another seed is another machine.
+
+    Examples
+    --------
+    >>> SlowShare(4, share=0.55, node_ranks=2).of_ranks(8).tolist()
+    [4.0, 4.0, 1.0, 1.0, 1.0, 1.0, 4.0, 4.0]
+    """
+
+    factor: float
+    share: float
+    node_ranks: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _check_factor(self.factor))
+        warn_of_small_factor(self.factor, "SlowShare")
+        rule = "share must be a number from 0 to 1"
+        share = check_numbers(self.share, rule)
+        if share.ndim or not 0 <= share <= 1:
+            raise ValueError(f"{rule}, got {shorten(self.share)}")
+        object.__setattr__(self, "share", float(share))
+        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        object.__setattr__(self, "node_ranks", width)
+        object.__setattr__(self, "seed", check_integer(self.seed, "seed", 0, 2**32 - 1))
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
+        nodes = -(-ranks // self.node_ranks)
+        # A generator whose stream NumPy never changes.
+        slow = np.random.RandomState(self.seed).random_sample(nodes) < self.share
+        return np.repeat(np.where(slow, self.factor, 1.0), self.node_ranks)[:ranks]
+
+
 class _Factors(Converted[Sequence[float], tuple[float, ...]]):
     def __init__(self) -> None:
         super().__init__("list of float")
@@ -393,11 +441,21 @@ def check_arrival(value: Any) -> Arrival | None:
     raise ValueError(f"arrival must be an Arrival such as Ramp('1ms'), got {shorten(value)}")
 
 
-def check_speed(value: Any) -> Speed | None:
-    """The speeds of a case's ranks, or None: all are alike."""
+def check_speed(value: Any, name: str = "speed") -> Speed | None:
+    """The speeds of a case's ranks, or None: all are alike; or another field of that kind."""
     if value is None or isinstance(value, Speed):
         return value
-    raise ValueError(f"speed must be a Speed such as SlowRanks(1.2), got {shorten(value)}")
+    raise ValueError(f"{name} must be a Speed such as SlowRanks(1.2), got {shorten(value)}")
+
+
+def factors_of(value: Speed | None, ranks: int, name: str) -> npt.NDArray[np.float64]:
+    """The factor of each rank, 1 without any; errors name the field `name`."""
+    if value is None:
+        return np.ones(ranks)
+    try:
+        return value.of_ranks(ranks)
+    except ValueError as error:
+        raise ValueError(str(error).replace("speed: ", f"{name}: ", 1)) from None
 
 
 def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:

@@ -119,6 +119,8 @@ class Network(Component, ABC):
 
     seconds_per_byte: ClassVar[str] = ""
     """The field with the time of a byte on the way; "" for a network without one."""
+    way_in_seconds: ClassVar[str] = ""
+    """The field with the latency of a message; "" for a network without one."""
 
     @property
     def has_bandwidth(self) -> bool:
@@ -133,6 +135,19 @@ class Network(Component, ABC):
         longer = float(exact(getattr(self, self.seconds_per_byte)) * messages)
         shared.__dict__[self.seconds_per_byte] = longer  # not as a user's number, which is checked
         return shared
+
+    def slower(self, latency: float, per_byte: float) -> Network:
+        """The network as it is over a cable or card that takes so many times as long.
+
+        `latency`: of a message's way, L or alpha; `per_byte`: of a byte on it, G or beta.
+        """
+        slow = copy(self)
+        factors = {self.way_in_seconds: latency, self.seconds_per_byte: per_byte}
+        for name, factor in factors.items():
+            if name:
+                longer = float(exact(getattr(self, name)) * exact(factor))
+                slow.__dict__[name] = longer  # not as a user's number, which is checked
+        return slow
 
     def identity(self) -> dict[str, Any]:
         """The plain values that decide the results."""
@@ -176,6 +191,7 @@ class Hockney(Network, kind="hockney"):
     """
 
     seconds_per_byte: ClassVar[str] = "beta"
+    way_in_seconds: ClassVar[str] = "alpha"
 
     alpha: ShortSeconds
     beta: SecondsPerByte
@@ -253,6 +269,7 @@ class LogGOPS(Network, kind="loggops"):
 
     smallest_message: ClassVar[int] = 1
     seconds_per_byte: ClassVar[str] = "G"
+    way_in_seconds: ClassVar[str] = "L"
 
     L: ShortSeconds
     o: ShortSeconds

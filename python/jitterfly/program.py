@@ -27,7 +27,7 @@ from .compiled_steps import (
     symmetric_timeline,
 )
 from .fields import Component, own_components, parameter, shorten
-from .imbalance import Arrival, scaled
+from .imbalance import Arrival, Speed, scaled
 from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise
 from .noise.source import ExpectedWork, MaxWork
@@ -78,6 +78,10 @@ class Collective(Workload):
         def arrival(self) -> Arrival | None: ...
         @property
         def barrier(self) -> Algorithm | None: ...
+        @property
+        def L_factor(self) -> Speed | None: ...
+        @property
+        def G_factor(self) -> Speed | None: ...
 
     @property
     @abstractmethod
@@ -106,12 +110,14 @@ class Collective(Workload):
     @cached_property
     def _compiled_of(self) -> HashedOnce:
         fields = self.algorithm, self.network, self.ranks, self.message_bytes
-        return HashedOnce(*fields, self.is_routed, self.speed, self.draws_speeds, self.barrier)
+        slow = self.speed, self.draws_speeds, self.barrier, self.L_factor, self.G_factor
+        return HashedOnce(*fields, self.is_routed, *slow)
 
     @property
     def is_even(self) -> bool:
-        """Return whether all ranks arrive at once and are equally fast."""
-        return self.arrival is None and self.speed is None
+        """Return whether all ranks arrive at once, and they and their links are equally fast."""
+        slow = self.speed, self.L_factor, self.G_factor
+        return self.arrival is None and slow == (None, None, None)
 
     def rank_delays(self) -> npt.NDArray[np.int64] | None:
         """The lateness of each rank, in ticks: shape (1 or cycles, ranks); None: none is late."""

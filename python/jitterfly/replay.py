@@ -352,8 +352,8 @@ def check_size(case: Case) -> None:
         )
     if not case.is_even or any(noise.kind in ("arrival", "speed") for noise in case.noise):
         raise ValueError(
-            "a trace shows ranks that are alike: arrival, speed and noise of kinds 'arrival' and "
-            "'speed' must be left out"
+            "a trace shows ranks that are alike: arrival, speed, L_factor, G_factor, and noise of "
+            "kinds 'arrival' and 'speed' must be left out"
         )
     if case.barrier is not None:
         raise ValueError("a trace shows the collective alone: barrier must be left out")

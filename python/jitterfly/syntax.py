@@ -71,6 +71,8 @@ _SUCH = {
     "jitter": "period=1ms,duration=25us",
     "arrival": "kind=one_late,delay=1ms,rank=7",
     "speed": "kind=slow_ranks,factor=1.2,ranks=3",
+    "L_factor": "kind=slow_nodes,factor=4,nodes=17",
+    "G_factor": "kind=slow_nodes,factor=4,nodes=17",
 }
 _SUCH_LEVELS = "8: L=300ns,o=100ns; L=1us,o=200ns"
 

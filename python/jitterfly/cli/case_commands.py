@@ -100,6 +100,16 @@ class CaseOptions(CollectiveParameters):
         "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
         "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05",
     )
+    L_factor: Part[Speed] = Part(
+        Speed,
+        "by how much longer messages from and to ranks are on their way (a slow cable): "
+        "kind=slow_nodes,factor=4,node_ranks=8,nodes=17",
+    )
+    G_factor: Part[Speed] = Part(
+        Speed,
+        "the same of the time of a byte (a slow network card): "
+        "kind=slow_share,factor=4,share=0.01,node_ranks=8",
+    )
 
     def case(self) -> Case:
         """Make the case; errors carry the field."""

@@ -34,7 +34,18 @@ _OF_SCHEDULES = dict.fromkeys(
 )
 # Options of `explain` that are for cases alone, and those for schedules alone.
 _OF_CASES = dict.fromkeys(
-    ("at", "arrival", "ranks", "algorithm", "collective", "message_bytes", "cycles", "compute_time")
+    (
+        "at",
+        "arrival",
+        "L_factor",
+        "G_factor",
+        "ranks",
+        "algorithm",
+        "collective",
+        "message_bytes",
+        "cycles",
+        "compute_time",
+    )
 )
 _OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
 _RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}

@@ -33,7 +33,9 @@ def round_time(case: Case) -> float:
     1.088e-07
     """
     if not check_case(case).is_even:
-        raise ValueError("speed and arrival must be left out for the time of a round")
+        raise ValueError(
+            "speed, arrival, L_factor and G_factor must be left out for the time of a round"
+        )
     return float(from_ticks(sum(case.costs)))
 
 
@@ -81,8 +83,8 @@ def _check_alike(case: Case) -> None:
         )
     if not case.is_even:
         raise ValueError(
-            "arrival and speed must be left out for this closed form, of ranks that are alike; "
-            "Result.noise_free has the value"
+            "arrival, speed, L_factor and G_factor must be left out for this closed form, of ranks "
+            "that are alike; Result.noise_free has the value"
         )
     if case.barrier is not None:
         raise ValueError("barrier must be left out for this closed form, of the collective alone")

@@ -161,7 +161,9 @@ def _check_applicable(case: Case) -> None:
     if case.ranks & (case.ranks - 1):
         raise ValueError(f"ranks must be a power of two for this recursion, got {case.ranks}")
     if not case.is_even:
-        raise ValueError("arrival and speed must be left out for this recursion")
+        raise ValueError(
+            "arrival, speed, L_factor and G_factor must be left out for this recursion"
+        )
     if case.barrier is not None:
         raise ValueError("barrier must be left out for this recursion")
     if case.cycles != 1:

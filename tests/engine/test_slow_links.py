@@ -1,0 +1,153 @@
+"""Slow links and cards: factors on L and G of messages from and to ranks, to the last tick."""
+
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from reference.collectives import GOALS, random_pair
+from support.grouped import parametrize_in_groups
+from support.scale import at_most
+
+import jitterfly as jf
+from jitterfly.goal_export import goal_schedule
+from jitterfly.theory import collective_completion
+
+KINDS = sorted(GOALS)
+NETWORK = jf.LogGOPS(L="1us", o="200ns", g="300ns", G="0.1ns", gamma="0.2ns")
+
+
+@dataclass(frozen=True)
+class SlowLinks:
+    """A machine in the reference, in which the slower end of a message decides."""
+
+    machine: object
+    on_L: tuple[int, ...]
+    on_G: tuple[int, ...]
+
+    def between(self, a, b):
+        network = self.machine.between(a, b)
+        return replace(network, L=network.L * max(self.on_L[a], self.on_L[b]),
+                       G=network.G * max(self.on_G[a], self.on_G[b]))  # fmt: skip
+
+
+def random_factors(rng, ranks):
+    """As they are written, and of each rank: whole, so that the reference's ticks are."""
+    factor = rng.choice([2, 3, 10])
+    match rng.choice(["none", "ranks", "nodes", "given"]):
+        case "none":
+            return None, (1,) * ranks
+        case "ranks":
+            slow = rng.sample(range(ranks), rng.randint(1, ranks))
+            meant = tuple(factor if rank in slow else 1 for rank in range(ranks))
+            return jf.imbalance.SlowRanks(factor, slow), meant
+        case "nodes":
+            width = rng.randint(1, ranks)
+            node = rng.randrange(-(-ranks // width))
+            meant = tuple(factor if rank // width == node else 1 for rank in range(ranks))
+            return jf.imbalance.SlowNodes(factor, width, [node]), meant
+        case "given":
+            meant = tuple(rng.choice([1, 2, 5, 7]) for _ in range(ranks))
+            return jf.imbalance.GivenSpeed(meant), meant
+
+
+def slow_pair(kind, number):
+    """A case with slow links on one level or several, its reference, and what is drawn."""
+    rng = random.Random(f"slow links {kind} {number}")
+    while True:
+        levels = kind != "butterfly" and rng.random() < 0.5
+        case, run, at = random_pair(rng, jf, kind, levels=levels)
+        if kind != "butterfly" or not (run.after or case.algorithm.levels(case.ranks)):
+            break
+    (written_L, on_L), (written_G, on_G) = (random_factors(rng, case.ranks) for _ in range(2))
+    if written_L is written_G is None:
+        written_G, on_G = jf.imbalance.GivenSpeed([3] * case.ranks), (3,) * case.ranks
+    case = replace(case, L_factor=written_L, G_factor=written_G)
+    run.network = SlowLinks(run.network, on_L, on_G)
+    return case, run, at
+
+
+@pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
+@parametrize_in_groups(
+    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(30, 1))]
+)
+def test_engine_equals_reference(kind, number):
+    case, run, (seed, realization) = slow_pair(kind, number)
+    expected = run.execute()
+    times = jf.ready_times(case, seed=seed, realization=realization)
+    for found, row in zip(times, expected, strict=True):
+        there = [rank for rank, t in enumerate(row) if t is not None]
+        ticks = np.rint(found[there] * 1e12).astype(np.int64)
+        np.testing.assert_array_equal(ticks, [row[rank] for rank in there])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_links_slow_are_a_slow_network(kind):
+    """And a factor of 1 changes nothing: also the noise is the same."""
+    network = replace(NETWORK, g=0) if kind == "butterfly" else NETWORK
+    noise = [jf.PeriodicNoise("50us", "7us"), jf.NetworkJitter("20us", "3us")]
+    case = jf.Case(13, network=network, algorithm=kind, message_bytes=500, noise=noise,
+                   cycles=2, observe="spread")  # fmt: skip
+    every = jf.imbalance.GivenSpeed([2.5] * 13)
+    slow = replace(network, L="2.5us", G="0.25ns")
+    for factors, same in (({"L_factor": every, "G_factor": every}, replace(case, network=slow)),
+                          ({"G_factor": jf.imbalance.GivenSpeed([1] * 13)}, case)):  # fmt: skip
+        found, expected = (jf.simulate(one, 5, seed=3) for one in (replace(case, **factors), same))
+        np.testing.assert_array_equal(found.ticks, expected.ticks)
+        np.testing.assert_array_equal(found.noise_free, expected.noise_free)
+
+
+@pytest.mark.parametrize("kind", ["recursive_doubling_allreduce", "butterfly"])
+@pytest.mark.parametrize(("of_L", "of_G"), [(1, 4), (3, 1), (2.5, 4)])
+def test_formula_of_recursive_doubling_with_one_slow_card(kind, of_L, of_G):
+    """Messages to that rank take S in place of F: it has level k at ``(k - 1) F + S``.
+
+    What it sends then is S under way, once, and F in each of the rounds that are left: the last
+    rank completes at ``(K - 2) F + 2 S``, whichever rank is slow, if its link is free in time.
+    ``S = 2 o + f_L L + f_G (n - 1) G + gamma n``.
+    """
+    size = 8000
+    case = jf.Case(64, network=replace(NETWORK, g=0), algorithm=kind, message_bytes=size)
+    fast = 0.4e-6 + 1e-6 + 7999 * 0.1e-9 + 8000 * 0.2e-9
+    assert collective_completion(case) == pytest.approx(6 * fast, rel=1e-9)
+    for rank in (0, 17, 63):
+        on_L = jf.imbalance.SlowRanks(of_L, [rank])
+        on_G = jf.imbalance.SlowNodes(of_G, node_ranks=1, nodes=[rank])
+        slow = 0.4e-6 + of_L * 1e-6 + of_G * 7999 * 0.1e-9 + 8000 * 0.2e-9
+        found = jf.simulate(replace(case, L_factor=on_L, G_factor=on_G), 1).samples[0, -1]
+        assert found == pytest.approx(4 * fast + 2 * slow, rel=1e-9)
+
+
+def test_a_share_of_the_nodes_is_drawn_once():
+    slow = jf.imbalance.SlowShare(4, share=0.01, node_ranks=8, seed=5)
+    found = slow.of_ranks(80_000)
+    assert set(found.tolist()) == {1.0, 4.0}
+    nodes = found.reshape(-1, 8)
+    assert (nodes == nodes[:, :1]).all()
+    assert abs((nodes[:, 0] == 4).mean() - 0.01) < 5 * (0.01 * 0.99 / 10_000) ** 0.5
+    np.testing.assert_array_equal(slow.of_ranks(80_000)[:800], slow.of_ranks(800))
+    assert (jf.imbalance.SlowShare(4, share=0.01, seed=6).of_ranks(800) != found[:800]).any()
+    with pytest.raises(ValueError, match="share must be a number from 0 to 1, got 2"):
+        jf.imbalance.SlowShare(4, share=2)
+
+
+def test_tables_and_errors():
+    factor = jf.imbalance.SlowNodes(4, node_ranks=2, nodes=[1])
+    case = jf.Case(8, network=NETWORK, algorithm="ring_allreduce", L_factor=factor)
+    assert jf.Case.from_dict(case.to_dict()) == case
+    assert case.identity() != replace(case, L_factor=None).identity()
+    assert case.identity() != replace(case, L_factor=None, G_factor=factor).identity()
+    assert "L_factor" not in replace(case, L_factor=None).to_dict()
+    for wrong in (collective_completion, goal_schedule):
+        with pytest.raises(ValueError, match="speed, L_factor and G_factor must be left out"):
+            wrong(case)
+    with pytest.raises(ValueError, match="G_factor: nodes must be from 0 to 3, got"):
+        replace(case, G_factor=replace(factor, nodes=[4]))
+    with pytest.raises(ValueError, match=r"L_factor must be a Speed such as SlowRanks\(1.2\)"):
+        replace(case, L_factor=2)
+    with pytest.raises(ValueError, match="with slow links, or whose ranks combine at different"):
+        jf.Case(8, network=jf.Hockney(1e-6, 1e-9), algorithm=jf.Butterfly(exchanges_after=1),
+                G_factor=factor)  # fmt: skip
+    drawn = jf.imbalance.DrawnSpeed(0.1)
+    with pytest.raises(ValueError, match="at most 1024 different pairs of factors, got 2000"):
+        replace(case, ranks=2000, L_factor=drawn)
