@@ -18,6 +18,7 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
+from .algorithms.library_choice import LibraryRules
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case
 from .faster_algorithm import algorithm_cautions
@@ -28,6 +29,7 @@ from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import full_name, parts_of_collective
 from .question import (
     EFFORT,
+    ENGINE,
     Anything,
     Backend,
     CaseParameter,
@@ -46,7 +48,7 @@ from .simulate import simulate
 from .stats import Estimate
 from .stats.intervals import check_confidence
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
-from .units import from_ticks, show_seconds, warn_of_long
+from .units import from_ticks, show_seconds, show_size, warn_of_long
 from .unseen_noise import RecordedNoise
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -150,6 +152,8 @@ class Agreement(Answer):
         What to know of the measured side.
     clock : "common", "own" or "own_mean"
         How long a simulated collective takes: see the parameter.
+    library : LibraryRules or None
+        Whose choice the algorithm of each row is.
     """
 
     case: Case
@@ -162,6 +166,7 @@ class Agreement(Answer):
     effective_samples: float | None = None
     remarks: tuple[Note, ...] = ()
     clock: str = COMMON
+    library: LibraryRules | None = None
 
     columns = (
         Column("ranks", heading="ranks"),
@@ -186,7 +191,10 @@ class Agreement(Answer):
 
     def title(self) -> str:
         """Say what is compared."""
-        return f"{self.case.algorithm.kind}, simulated beside measured"
+        what = self.case.algorithm.kind
+        if self.library is not None:
+            what = f"{self.library.collective} as {self.library.title} runs it"
+        return f"{what}, simulated beside measured"
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
@@ -199,8 +207,10 @@ class Agreement(Answer):
     def notes(self) -> list[Note]:
         """Say what is off the most, what the intervals are, and what to know of both sides."""
         case, sizes = self.case, dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
-        cases = (replace(case, ranks=ranks, message_bytes=size) for ranks, size in sizes)
+        cases = [_case_at(case, self.library, *size) for size in sizes]
         text = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
+        if self.library is not None:
+            text.append(Note("library", _chosen_in_words(self.library, cases)))
         if self.distance is not None:
             d = self.distance
             chance = "how probable by chance is not known"
@@ -253,6 +263,14 @@ class CompareMeasuredQuestion(Question):
         )
     )
     _: KW_ONLY
+    library: Anything[LibraryRules | None] = Anything(
+        "whose choice the algorithm of each row of a table is",
+        "In place of that of the case, for the ranks and bytes of the row.",
+        takes="LibraryRules | None",
+        default=None,
+        option=None,
+        part=ENGINE,
+    )
     unit: Choice[str | None] = Choice(
         "of a text file of times: s, ms, us or ns",
         "Benchmarks' files have their own. Without it they are seconds, and a median of 1 s or "
@@ -367,11 +385,12 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
             raise ValueError(
                 "clock must be own_mean or common for a table, which has means over ranks; got own"
             )
-        rows = _rows_of_table(content, timed, clock, samples, confidence)
+        rows = _rows_of_table(content, timed, asked.library, clock, samples, confidence)
         remarks = (
             *_remarks_on_table(content, case, rows), *notes_of("left_out", left_out), *on_clock,
         )  # fmt: skip
-        return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock)
+        return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock,
+                         asked.library)  # fmt: skip
     series, simulated = Series(content), np.sort(samples(timed))
     each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
     pairs = [("mean", series.mean(each).bounded(0.0), _mean(timed, clock, simulated, each))]
@@ -480,9 +499,29 @@ def _remarks_on_table(
     return remarks
 
 
+def _chosen_in_words(library: LibraryRules, cases: Sequence[Case]) -> str:
+    """Say what a library runs in which rows, and what is otherwise than there."""
+    rows: dict[str, list[str]] = {}
+    for one in cases:
+        found = library.choice(one.ranks, one.network, one.message_bytes)
+        differs = f" ({found.differs})" if found.differs else ""
+        rows.setdefault(f"{found.algorithm.kind}{differs}", []).append(show_size(one.message_bytes))
+    words = [f"{text} for {', '.join(dict.fromkeys(sizes))}" for text, sizes in rows.items()]
+    return f"{library.title} runs {'; '.join(words)}"
+
+
+def _case_at(case: Case, library: LibraryRules | None, ranks: int, size: int) -> Case:
+    """The case with the ranks and bytes of a row; with the library's algorithm for these."""
+    algorithm = case.algorithm
+    if library is not None:
+        algorithm = library.choice(ranks, case.network, size).algorithm
+    return replace(case, ranks=ranks, message_bytes=size, algorithm=algorithm)
+
+
 def _rows_of_table(
     table: CollectiveTable,
     case: Case,
+    library: LibraryRules | None,
     clock: str,
     samples: Callable[[Case], Floats],
     confidence: float,
@@ -496,7 +535,7 @@ def _rows_of_table(
         ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
         bytes_ = max(size, case.network.smallest_message)
-        one = replace(case, ranks=ranks or case.ranks, message_bytes=bytes_)
+        one = _case_at(case, library, ranks or case.ranks, bytes_)
         simulated, least = np.sort(samples(one)), _least(one)
         for name in columns:
             estimate = (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.mpi_libraries import mpichs
+from support.paths import NOISE_SAMPLES
 from support.tuning_cases import taken_from_tree
 
 import jitterfly as jf
@@ -307,7 +308,22 @@ def test_a_noise_limit_and_an_explanation_take_it_as_well(capsys):
     captured = capsys.readouterr()
     assert captured.out.startswith("scatter_allgather_broadcast on 96 ranks")
     told = "algorithm: MPICH 5 runs scatter_ring_allgather: scatter_allgather_broadcast\n"
-    assert captured.err.startswith(told)
+    assert told in captured.err
+
+
+def test_each_row_of_a_measured_table_has_the_choice_for_its_size(capsys):
+    words = ["compare-measured", str(NOISE_SAMPLES / "osu_allreduce.txt"), "--ranks", "64",
+             "--noise", "period=1ms,duration=25us", "--realizations", "5", "--json"]  # fmt: skip
+    means = []
+    for name in ([], ["--algorithm", "butterfly"], ["--algorithm", "rabenseifner_allreduce"]):
+        assert main([*words, *name]) == 0
+        found = json.loads(capsys.readouterr().out)
+        means.append([row["simulated"]["value"] for row in found["rows"] if row["what"] == "mean"])
+        told = "MPICH 5 runs butterfly for 4 B, 8 B; rabenseifner_allreduce for 1 MiB"
+        assert (told in found["notes"]) == (name == [])
+    chosen, butterfly, rabenseifner = means
+    assert chosen == [*butterfly[:2], rabenseifner[2]]
+    assert butterfly[2] > 2 * rabenseifner[2]
 
 
 def test_a_question_is_the_same_after_json():

@@ -37,6 +37,7 @@ from . import schedule
 from .options import (
     add_parameters,
     integer,
+    library,
     read_question,
     size,
     tell_machine,
@@ -232,10 +233,8 @@ def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
     if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
         raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
     asked = read_question(chosen, CaseOptions)
-    case, name = asked.case(), chosen.algorithm
-    if isinstance(asked.algorithm, LibraryRules):
-        tell(asked.algorithm.in_words(case.ranks, case.network, case.message_bytes))
-        name = None
+    case = asked.case()
+    name = None if isinstance(asked.algorithm, LibraryRules) else chosen.algorithm
     own_network = chosen.network is not None
     tell_understood(case.network, case.noise, own_network, case.algorithm, name)
     return case, own_seed or 0, ""
@@ -285,6 +284,8 @@ def _run_explain(chosen: argparse.Namespace) -> None:
         schedule.explain_cell(chosen, case, seed, where)
         return
     schedule.check_case_options(chosen)
+    if chosen.file is None and (rules := library(chosen)) is not None:
+        tell(rules.in_words(case.ranks, case.network, case.message_bytes))
     if chosen.realizations is None:
         asked["realizations"] = _realizations_for(case)
     with show_phases(begun=started) as phases, warnings.catch_warnings():
@@ -365,6 +366,7 @@ def _run_compare_measured(chosen: argparse.Namespace) -> None:
             "collective": collective,
             "ranks": ranks,
             "message_bytes": bytes_,
+            "library": None if chosen.file is not None else library(chosen),
             "seed": seed,
             "progress": lambda done, count: phases("simulating", done, count),
         }

@@ -189,11 +189,15 @@ def algorithm(
     """Return what `--algorithm` names, for these ranks and messages (see `algorithm_named`)."""
     from ..advice import algorithm_named
 
-    name, collective = chosen.algorithm, chosen.collective
-    name = DEFAULT_LIBRARY if name is None else name
-    if is_library(name):
-        return LibraryRules(name, collective or "allreduce")
-    return algorithm_named(name, collective, ranks, network, message_bytes)
+    return library(chosen) or algorithm_named(
+        chosen.algorithm, chosen.collective, ranks, network, message_bytes
+    )
+
+
+def library(chosen: argparse.Namespace) -> LibraryRules | None:
+    """Return the library that `--algorithm` names, or that is meant without one; else None."""
+    name = DEFAULT_LIBRARY if chosen.algorithm is None else chosen.algorithm
+    return LibraryRules(name, chosen.collective or "allreduce") if is_library(name) else None
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:
