@@ -36,7 +36,9 @@ class _ScipySpecial:
     """
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("scipy.special"), name)
+        function = getattr(import_module("scipy.special"), name)
+        setattr(self, name, function)  # from now on it is found without this method
+        return function
 
 
 special: Any = _ScipySpecial()

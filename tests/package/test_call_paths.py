@@ -113,7 +113,7 @@ def test_a_study_runs_through_few_files(entered):
 def test_slowdown_goes_through_few_files(entered):
     files = entered[2]
     assert {"slowdown.py", "collect.py", "simulate.py"} <= files
-    assert len(files) <= 24
+    assert len(files) <= 23
 
 
 def test_advice_on_one_cell_goes_through_few_files(entered):
@@ -127,4 +127,4 @@ def test_the_command_that_runs_a_study_goes_through_few_files(entered):
     """From the words of the command to the table and the picture that it makes."""
     files = entered[4]
     assert {"cli/run.py", "studies/toml.py", "sweep/driver.py", "results/tables.py"} <= files
-    assert len(files) <= 63
+    assert len(files) <= 61
