@@ -46,7 +46,9 @@ ISAS = {
     "address,undefined": ("portable", *(isa for isa in VECTORS[:1] if isa != "portable")),
     "thread": VECTORS[:1],  # which memory threads share does not depend on the registers
 }
-FLAGS = ["-std=c++20", "-Og", "-g1", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
+FLAGS = ["-std=c++20", "-Og", "-ffp-contract=off", "-fno-omit-frame-pointer", "-pthread"]
+# Reports name functions. With lines of the source in them, compiling takes an eighth longer.
+FLAGS += ["-g1"] if os.environ.get("JITTERFLY_SANITIZER_LINES") else ["-g0"]
 # g++ takes half the time with checks of memory by calls, and less care for registers; with the last
 # three, of which the thread sanitizer's objects gain nothing, a tenth less.
 QUICKER_GXX = ["-fira-region=one", "-fira-algorithm=priority"]
