@@ -27,10 +27,11 @@ OF_FEW_FILES = ("gpu", "timing")  # marks that files have by these names
 def pytest_addoption(parser):
     parser.addoption(
         "--scale",
-        choices=("small", "full"),
+        choices=("small", "full", "nightly"),
         default="small",
         help="how much the tests do: a tenth of the cases, or all, also builds under sanitizers, "
-        "PTX, a browser and mypy (default: small)",
+        "PTX, a browser and mypy; nightly: twice the kills, broken files and trials of intervals "
+        "(default: small)",
     )
 
 
@@ -52,7 +53,8 @@ def pytest_cmdline_main(config):
 def pytest_configure(config):
     """The scale, and defaults of plugins that need not be there."""
     option = config.option
-    scale.FULL = option.scale == "full"
+    scale.NIGHTLY = option.scale == "nightly"
+    scale.FULL = scale.NIGHTLY or option.scale == "full"
     if hasattr(option, "loadscopereorder"):  # pytest-xdist shall take files as they come
         option.loadscopereorder = False
     # Its replacement for a process that crashed may wait for ever: the run ends, and says where.
