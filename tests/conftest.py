@@ -27,11 +27,10 @@ OF_FEW_FILES = ("gpu", "timing")  # marks that files have by these names
 def pytest_addoption(parser):
     parser.addoption(
         "--scale",
-        choices=("small", "full", "nightly"),
+        choices=("small", "full"),
         default="small",
         help="how much the tests do: a tenth of the cases, or all, also builds under sanitizers, "
-        "PTX, a browser and mypy; nightly: twice the kills, broken files and trials of intervals "
-        "(default: small)",
+        "PTX, a browser and mypy (default: small)",
     )
 
 
@@ -53,8 +52,7 @@ def pytest_cmdline_main(config):
 def pytest_configure(config):
     """The scale, and defaults of plugins that need not be there."""
     option = config.option
-    scale.NIGHTLY = option.scale == "nightly"
-    scale.FULL = scale.NIGHTLY or option.scale == "full"
+    scale.FULL = option.scale == "full"
     if hasattr(option, "loadscopereorder"):  # pytest-xdist shall take files as they come
         option.loadscopereorder = False
     # Its replacement for a process that crashed may wait for ever: the run ends, and says where.

@@ -12,7 +12,7 @@ import pytest
 from reference.chance import FALSE_ALARM
 from scipy import optimize, stats
 from support import scale
-from support.scale import full_scale, repeated, scaled
+from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -241,13 +241,13 @@ def mean_of_eight_ranks(p):
     ],
 )
 def test_intervals_cover_where_hits_hardly_meet(room, precision):
-    """10 answers (50 at full scale) with a room of less than half a hit: 95 % hold the exact p.
+    """10 answers (100 at full scale) with a room of less than half a hit: 95 % hold the exact p.
 
     At 0.05 none of the realizations had two hits, and none of the intervals held it.
     """
     exact = optimize.brentq(lambda p: mean_of_eight_ranks(p) - room, 1e-6, 1, rtol=1e-9)
     question = BudgetQuestion(8, 3e-6 + room * 1e-5, "1us", "10us")
-    answers, covered = repeated(100, 10), 0
+    answers, covered = scaled(100), 0
     for seed in range(answers):
         found = budget(question, precision=precision, seed=seed)
         p = found.probability

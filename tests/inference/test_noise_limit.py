@@ -6,7 +6,7 @@ import math
 
 import pytest
 from support import scale
-from support.scale import crossed, repeated, scaled
+from support.scale import crossed, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -71,9 +71,9 @@ MANY = scaled(50_000)  # of which a mean has less than a third of the error of F
 
 @pytest.mark.slow
 def test_the_interval_holds_what_many_realizations_give():
-    """At 95 %: of 10 seeds (50 at full scale), 85 % at least."""
+    """At 95 %: of 10 seeds (100 at full scale), 85 % at least."""
     truth = limit(realizations=MANY, seed=1000).rows[0].value.value
-    seeds, held = repeated(100, 10), 0
+    seeds, held = scaled(100), 0
     for seed in range(seeds):
         value = limit(seed=seed).rows[0].value
         held += value.low <= truth <= value.high
@@ -92,14 +92,14 @@ def beside_rare_noise(at_most=2.0, noise=TEN_KHZ, **options):
 def test_the_interval_allows_for_rare_noise_that_was_not_met():
     """Coverage beside a source that 7.7 of 100,000 realizations meet; it was 12 %.
 
-    Of 50 seeds, 90 % at least hold the value that keeps the limit less what the rare source adds
+    Of 100 seeds, 90 % at least hold the value that keeps the limit less what the rare source adds
     to the mean; of 5 at small scale, 3.
     """
     quiet, added = 8.4e-6, 384 * 2e-7 * 0.1
     alone = limit(TEN_KHZ, 64, 2 - added / quiet, MANY, seed=1000, network=FAST)
     truth = alone.rows[0].value.value
     assert not any("lack" in note for note in alone.notes())
-    seeds, held = repeated(100, 5), 0
+    seeds, held = scale.at_most(100, 5), 0
     for seed in range(seeds):
         found = beside_rare_noise(seed=seed, realizations=500)
         value = found.rows[0].value

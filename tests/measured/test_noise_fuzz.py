@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from support import fuzz_noise
-from support.scale import repeated
+from support.scale import at_most
 
 from jitterfly.measured.formats import formats
 
@@ -17,7 +17,7 @@ from jitterfly.measured.formats import formats
     threading.current_thread() is not threading.main_thread(), reason="signals need the main thread"
 )
 def test_no_broken_file_breaks_an_importer():
-    count = repeated(20_000, 1200)
+    count = at_most(20_000, 1200)
     before = signal.getsignal(signal.SIGALRM)
     fuzz_noise.catch_hangs()
     try:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from support.scale import full_scale, repeated, scaled
+from support.scale import at_most, full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.observables import (
@@ -31,7 +31,7 @@ from jitterfly.observables import (
 from jitterfly.stats.intervals import binomial_ranks
 
 pytestmark = pytest.mark.slow
-STUDIES = repeated(1000, 50)
+STUDIES = at_most(1000, 50)
 FALSE_ALARM = 1e-3
 LIMIT = 10**6
 AT_ONCE = 1000

@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy import stats
-from support.scale import repeated
+from support.scale import scaled
 
 import jitterfly as jf
 
@@ -104,19 +104,17 @@ def row_and_warning(noise, ranks, compute_time, realizations, seed):
 def test_what_is_printed_without_a_warning_holds_the_truth():
     """At least 93 of 100 means, and 95 where the recording met each source of the machine.
 
-    At full scale 900 recordings, of which 577 give no warning, and 18 of these met no rare
-    daemon; at nightly scale 1,800, 1,162 and 36. Intervals that hold it in 93 and 95 of 100
-    fail for one seed in a thousand each. Three times as many recordings of other seeds: 3,268
-    of 3,506 (93.2 %), and 3,268 of 3,380 (96.7 %).
+    At full scale 1,800 recordings, of which 1,162 give no warning, and 36 of these met no rare
+    daemon. Intervals that hold it in 93 and 95 of 100 fail for one seed in a thousand each. Three
+    times as many recordings of other seeds: 3,268 of 3,506 (93.2 %), and 3,268 of 3,380 (96.7 %).
     """
     held, warned = Counter(), Counter()
-    number = repeated(20, 2)
+    number = scaled(20)
     for machine, sources in MACHINES.items():
         models = [model for _, model in sources]
         truths = [
             row_and_warning(models, ranks, compute_time,
-                            repeated(1_000_000, 100_000) if ranks == 64 else repeated(20_000, 2000),
-                            10**6)[0].slowdown
+                            scaled(1_000_000 if ranks == 64 else 20_000), 10**6)[0].slowdown
             for ranks, compute_time in TRIALS
         ]  # fmt: skip
         for seconds, i in itertools.product(SECONDS, range(number)):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from reference.chance import FALSE_ALARM
 from scipy.stats import binom
-from support.scale import at_most, full_scale, repeated
+from support.scale import at_most, full_scale
 
 import jitterfly as jf
 from jitterfly.answer import show
@@ -247,7 +247,7 @@ def decided(draw, cases, text="mean of completion ± 1 %", limit=10**6):
 def test_coverage():
     """Without the case, many studies end before rare noise was met, and do not cover."""
     cases = {"": case_with(jf.StepNoise(RARE, probability=HITS / 384))}
-    studies = repeated(2000, 50)
+    studies = at_most(2000, 50)
     covered = {"with": 0, "without": 0}
     for seed in range(studies):
         draw = Drawn(seed)

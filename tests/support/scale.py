@@ -1,8 +1,8 @@
-"""Scale of the tests: a tenth in a plain ``pytest``, all with ``--scale full``, more at night."""
+"""Scale of the tests: a tenth in a plain ``pytest``, all of it with ``--scale full``."""
 
 import pytest
 
-FULL = NIGHTLY = False  # tests/conftest.py sets them, before any test is imported
+FULL = False  # tests/conftest.py sets it, before any test is imported
 
 
 def scaled(count, least=1):
@@ -13,16 +13,6 @@ def scaled(count, least=1):
 def at_most(count, small):
     """The first how many of `count` random cases to take: all at full scale, else `small`."""
     return count if FULL else min(count, small)
-
-
-def repeated(count, small):
-    """How often to repeat what differs by chance alone: kills, broken files, trials of an interval.
-
-    `count` times with ``--scale nightly``, half as often at full scale, else `small`.
-    """
-    if FULL and not NIGHTLY:
-        return -(-count // 2)
-    return at_most(count, small)
 
 
 def some(values, count):

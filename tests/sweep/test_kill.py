@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from support import hand_over, run_study, scale, sweep_cases
 from support.forkserver import FORKSERVER
-from support.scale import full_scale, repeated
+from support.scale import at_most, full_scale
 
 from jitterfly.sweep import run
 
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc"),
 ]
 
-KILLS = repeated(50, 3)
+KILLS = at_most(50, 3)
 SCRIPT = Path(run_study.__file__)
 _MARK = "JITTERFLY_TEST_OF_KILLING"
 
