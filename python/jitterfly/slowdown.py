@@ -688,11 +688,14 @@ def part_in_words(part: Component) -> str:
 
 
 def given_in_words(case: Case) -> list[str]:
-    """Network, arrival and speed of the ranks: what times depend on beside algorithm and noise."""
+    """Return a line for each part of the machine: network, arrival, speed of ranks and links."""
     given = {
         "network": case.network,
         "arrival": case.arrival,
         "speed of the ranks": case.speed,
+        "factors on latency": case.L_factor,
+        "factors on the time of a byte": case.G_factor,
+        "before each collective": case.barrier,
     }
     return [f"{name}: {part_in_words(part)}" for name, part in given.items() if part is not None]
 

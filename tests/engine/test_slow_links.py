@@ -131,6 +131,17 @@ def test_a_share_of_the_nodes_is_drawn_once():
         jf.imbalance.SlowShare(4, share=2)
 
 
+def test_answers_say_which_links_are_slow():
+    noise = [jf.PeriodicNoise("1ms", "25us", start="stationary")]
+    case = jf.Case(8, network=NETWORK, algorithm="ring_allreduce", noise=noise,
+                   L_factor=jf.imbalance.SlowRanks(3, [1]), barrier="tree_barrier",
+                   G_factor=jf.imbalance.SlowShare(4, share=0.5))  # fmt: skip
+    told = "\n".join(jf.explain(case, realizations=20).notes())
+    assert "factors on latency: slow_ranks, factor = 3.0, ranks = [1]" in told
+    assert "factors on the time of a byte: slow_share, factor = 4.0, share = 0.5" in told
+    assert "before each collective: tree_barrier" in told
+
+
 def test_tables_and_errors():
     factor = jf.imbalance.SlowNodes(4, node_ranks=2, nodes=[1])
     case = jf.Case(8, network=NETWORK, algorithm="ring_allreduce", L_factor=factor)
