@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
 from .algorithms.algorithm import MOST_ROUNDS, Forwarding, is_kind_of
+from .algorithms.library_choice import is_library
 from .compiled_steps import symmetric_timeline
 from .distributions.distribution import LARGEST
 from .fields import (
@@ -353,9 +354,15 @@ def read_algorithm(text: str) -> Algorithm:
     Raises
     ------
     ValueError
-        There is none of that name, or it needs arguments.
+        There is none of that name, it is a library, or it needs arguments.
     """
     kind = text.strip()
+    if is_library(kind):
+        raise ValueError(
+            f"algorithm must be that of a case, and {kind} chooses one by ranks and bytes: give "
+            f"LibraryRules({kind!r}).choice(ranks, network, message_bytes).algorithm; questions "
+            "such as slowdown take the name"
+        )
     check_choice(kind, "algorithm", Algorithm.kinds())
     return Algorithm.from_dict({"kind": kind}, "algorithm")
 

@@ -232,6 +232,12 @@ def test_ranks_that_are_not_consecutive_have_a_note():
     assert "not consecutive" in found.differs
 
 
+def test_a_case_has_an_algorithm_of_its_own():
+    """Its ranks may be replaced, by an axis of a study: the choice would stay."""
+    with pytest.raises(ValueError, match=r"give LibraryRules\('mpich'\)\.choice\(ranks, network"):
+        jf.Case(8, network=FLAT, algorithm="mpich")
+
+
 def test_names():
     assert LibraryRules("nccl").name == "nccl-2.30"
     assert (LibraryRules().name, LibraryRules().title) == ("mpich-5", "MPICH 5")
