@@ -310,6 +310,9 @@ def test_the_clock_is_that_of_the_file(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["clock"] == "own_mean"
     assert any("simulated with a dissemination_barrier" in note for note in found["notes"])
+    assert main(["compare-measured", str(OSU), "--ranks=8", "--noise=period=1ms,duration=25us",
+                 "--realizations=50", "--barrier=tree_barrier"]) == 0  # fmt: skip
+    assert "simulated with a tree_barrier" in capsys.readouterr().out
     nccl = jf.compare_measured(NOISE_SAMPLES / "nccl_tests.txt", CASE, realizations=20)
     assert nccl.clock == "common"
     with pytest.raises(ValueError, match="clock must be one of 'common', 'own', 'own_mean'"):

@@ -29,7 +29,16 @@ from ..fields import (
 )
 from ..imbalance import Arrival, Speed
 from ..network import Network
-from ..question import EFFORT, CollectiveParameters, Count, NoiseParameter, Part, question, required
+from ..question import (
+    EFFORT,
+    Choice,
+    CollectiveParameters,
+    Count,
+    NoiseParameter,
+    Part,
+    question,
+    required,
+)
 from ..replay import MOST_RANKS, check_levels, check_size
 from ..syntax import read_count, read_network, read_noise_texts
 from ..units import show_size
@@ -100,6 +109,13 @@ class CaseOptions(CollectiveParameters):
         Speed,
         "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
         "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05",
+    )
+    barrier: Choice[str | None] = Choice(
+        "that precedes each collective: dissemination_barrier, recursive_doubling_barrier or "
+        "tree_barrier",
+        default=None,
+        usual="none",
+        allowed=("dissemination_barrier", "recursive_doubling_barrier", "tree_barrier"),
     )
     L_factor: Part[Speed] = Part(
         Speed,

@@ -37,6 +37,7 @@ _OF_CASES = dict.fromkeys(
     (
         "at",
         "arrival",
+        "barrier",
         "L_factor",
         "G_factor",
         "ranks",
