@@ -134,7 +134,8 @@ class SlowdownTable(Answer):
     Attributes
     ----------
     case : Case
-        The case of the most ranks; the others differ in `ranks` alone.
+        The case of the most ranks; the others differ in `ranks`, and in the algorithm that a
+        library chooses (`case_on`).
     rows : tuple of SlowdownRow
         By ascending ranks.
     seed : int

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..fields import check_choice, did_you_mean, shorten
+from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, power_below
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
-from .algorithm import COLLECTIVES, MOST_ROUNDS
+from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
 
 DEFAULT_LIBRARY = "mpich-5"
 """The library whose choice is meant where a collective is named, and neither it nor an algorithm:
@@ -685,7 +685,8 @@ class LibraryRules:
         Raises
         ------
         ValueError
-            The library does not have the collective; `ranks` is out of range.
+            The library does not have the collective; `ranks` is out of range, or too many to be
+            listed.
         """
         ranks = read_count(ranks, "ranks", 1, 2**MOST_ROUNDS)
         width = 1
@@ -695,6 +696,12 @@ class LibraryRules:
         machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
         found = _LIBRARIES[self.name][1](self.collective, machine)
         found = _without_links(found, network, message_bytes)
+        if found.algorithm.kind == "hierarchical_allreduce" and ranks > MAX_LISTED_RANKS:
+            raise ValueError(
+                f"ranks must be from 1 to 2^22 for what {self.title} runs on nodes of several "
+                f"({found.algorithm.kind}), got {ranks}: for more give {parameter('algorithm')} "
+                "butterfly"
+            )
         if scattered:
             return found._replace(
                 differs="it knows nodes; as their ranks are not consecutive here, its choice is "
