@@ -338,7 +338,7 @@ NOISE = (
     "a file of measured noise, which each rank replays from a place of its own, or K=V,... such as "
     "kind=periodic,period=1ms,duration=10us; several add up"
 )
-RANKS = "numbers or ranges, such as 64..8192 (powers of two) or 64,1000"
+RANKS = "numbers or ranges, such as 64..6000 (64, 128, ... 4096, 6000) or 64,1000"
 
 
 @question

@@ -1,6 +1,6 @@
 """Parses option values and TOML: ranges of ranks (64..8192), sizes, networks, --noise period=1ms.
 
-A range without a step doubles, between powers of two. The keys of a noise or a network are the
+A range without a step doubles. The keys of a noise or a network are the
 fields of its class, in `noise` or `network`; `fields` checks them.
 
 The same on the command line, in TOML and in Python. Times: `units.parse_seconds`.
@@ -27,8 +27,9 @@ counts   64, 2^12, 1e6
 sizes    bytes, as counts, or with a unit: 8, 1KiB, 4MB. kB, MB, ... PB are powers of 1000, KiB,
          MiB, ... PiB of 1024, and K, M, G, T, P alone are short for these: 8K is 8KiB
 lists    64,1000,6000
-ranges   64..8192 is all powers of two from 64 to 8192; 64..8192/2 every second one, and the last;
-         100..500+100 is 100, 200, ... 500, and the last
+ranges   64..8192 is 64, 128, 256, ... 8192: each twice the one before; 64..6000 is 64, 128, ...
+         4096, and the last, 6000; 64..8192/2 is every second one, and the last; 100..500+100 is
+         100, 200, ... 500, and the last
 times    seconds, or with a unit: 10us (s, ms, us, ns, ps, min, h)
 shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
@@ -116,14 +117,14 @@ def is_number(text: str, sizes: bool = False) -> bool:
 def read_ranks(value: Any, name: str) -> list[int]:
     """Read numbers of ranks: ``"64,1000,6000"``, ``"2^4..2^12"``, ``"2^4..2^12/2"``, or a list.
 
-    A range has both of its ends, also where a step would miss the last.
+    A range has both of its ends, also where doubling, or a step, would miss the last.
 
     Examples
     --------
     >>> read_ranks("6, 2^4..2^8/2", "ranks"), read_ranks("8..64/2", "ranks")
     ([6, 16, 64, 256], [8, 32, 64])
-    >>> read_ranks("100..350+100", "ranks")
-    [100, 200, 300, 350]
+    >>> read_ranks("100..350+100", "ranks"), read_ranks("48..300", "ranks")
+    ([100, 200, 300, 350], [48, 96, 192, 300])
     """
     return _read_numbers(value, name, False)
 
@@ -463,18 +464,16 @@ def _read_range(text: str, name: str, units: bool) -> list[int]:
         if (high - low) // every >= _MOST_VALUES:
             raise ValueError(f"{name}: {shorten(text)} has more than {_MOST_VALUES} values")
         return [*range(low, high, every), high]
-    powers = all(end > 0 and end & (end - 1) == 0 for end in (low, high))
-    if not powers or high < low:
-        hint = " (1KiB and 1MiB are, 1kB and 1MB are not)" if re.search("[A-Za-z]", text) else ""
+    if not 0 < low <= high:
         raise ValueError(
-            f"{name}: a range must ascend from a power of two to another{hint}, such as 8..64, or "
+            f"{name}: a range must ascend from a number above 0, such as 8..64 or 64..6000, or "
             f"have a step such as 100..500+100, got {shorten(text)}"
         )
     if mark and not (re.fullmatch(r"[0-9]{1,2}", step.strip()) and int(step)):
         raise ValueError(f"{name}: a range must have a step from 1 to 99 after /, got "
                          f"{shorten(text)}")  # fmt: skip
-    exponents = range(low.bit_length() - 1, high.bit_length() - 1, int(step or 1))
-    return [1 << k for k in exponents] + [high]
+    doublings = range(0, (-(-high // low) - 1).bit_length(), int(step or 1))
+    return [low << k for k in doublings] + [high]
 
 
 def _parse_number(text: str, name: str, units: bool) -> int:

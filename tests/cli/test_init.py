@@ -146,7 +146,7 @@ def test_what_the_comments_offer_is_right():
         (["there.toml"], "there.toml is there already"),
         (["none/mine.toml"], "directory none does not exist"),
         (["a b.toml"], "name"),
-        (["mine.toml", "--ranks", "3..4"], "--ranks: a range must ascend"),
+        (["mine.toml", "--ranks", "4..3"], "--ranks: a range must ascend"),
         (["mine.toml", "--noise", "nofile"], "nofile can not be read"),
         (["mine.toml", "--network", "L=1us"], "--network: key 'o' is missing"),
         (["mine.toml", "--algorithm", "buterfly"], "did you mean 'butterfly'"),

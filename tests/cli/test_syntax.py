@@ -1,12 +1,13 @@
 """Syntax of numbers, sizes, ranges, networks and noise, in commands, TOML and Python."""
 
 import csv
+import json
 import math
 import warnings
 
 import numpy as np
 import pytest
-from support.commands import run
+from support.commands import error_of, run
 from support.scale import full_scale
 from support.small_study import STUDY
 
@@ -104,8 +105,8 @@ def test_lists_of_sizes():
 
 @pytest.mark.parametrize(
     "text",
-    ["64..1000", "9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1", "", "8,", "x", "1.5", "-3",
-     "1KiBs", "1kib", "3..8", "8..4", "8..64/0", "8,8", [], [[]], [1.5], None, {"a": 1}, "2^99x",
+    ["9..5+1", "5..9+0", "5..9+x", "8..64/2/3", "1..1e9+1", "", "8,", "x", "1.5", "-3",
+     "1KiBs", "1kib", "8..4", "8..64/0", "8,8", [], [[]], [1.5], None, {"a": 1}, "2^99x",
      True],
 )  # fmt: skip
 def test_bad_ranges(text):
@@ -320,3 +321,46 @@ def test_help_of_the_syntax(capsys):
     printed = capsys.readouterr().out
     for word in ("8K", "2^12", "1e6", "64..8192", "100..500+100", "period=1ms", "10us", "1%"):
         assert word in printed
+
+
+def test_a_range_doubles_from_any_number_to_any_other():
+    for text, numbers in (
+        ("64..6000", [64, 128, 256, 512, 1024, 2048, 4096, 6000]),
+        ("48..384", [48, 96, 192, 384]),
+        ("3..4", [3, 4]),
+        ("7..7", [7]),
+        ("7..100/2", [7, 28, 100]),
+        ("8..64", [8, 16, 32, 64]),
+    ):
+        assert read_ranks(text, "ranks") == numbers
+    assert read_bytes("1kB..5kB", "bytes") == [1000, 2000, 4000, 5000]
+    for text in ("0..8", "8..4", "-1..4"):
+        with pytest.raises(ValueError, match="ranks"):
+            read_ranks(text, "ranks")
+
+
+NODES = ["slowdown", "--noise=period=1ms,duration=20us", "--realizations=20", "-q", "--json"]
+
+
+def test_ranks_are_nodes_times_ranks_of_a_node(capsys):
+    assert main([*NODES, "--nodes", "2..5", "--per-node=48"]) in (0, None)
+    shown = json.loads(capsys.readouterr().out)
+    assert main([*NODES, "--ranks=96,192,240"]) in (0, None)
+    assert shown == json.loads(capsys.readouterr().out)
+    assert [row["ranks"] for row in shown["rows"]] == [96, 192, 240]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--nodes=4"], "--nodes needs --per-node as well"),
+        (["--per-node=4"], "--per-node needs --nodes as well"),
+        (["--nodes"], "--nodes needs --per-node as well"),
+        (["--nodes=4", "--per-node=0"], "--per-node must be an integer from 1 to 2^30, got 0"),
+        (["--nodes=x", "--per-node=4"], "--nodes must be whole numbers such as 64"),
+        (["--nodes=4", "--per-node=4", "--ranks=16"], "stand in place of --ranks: leave one"),
+        (["--nodes=4", "--nodes=8", "--per-node=4"], "--nodes is given twice"),
+    ],
+)
+def test_nodes_that_are_wrong(given, message, capsys):
+    assert message in error_of(capsys, *NODES[:3], *given)

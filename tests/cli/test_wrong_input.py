@@ -31,7 +31,7 @@ RANKS = {
     "": "must be whole numbers such as 64",
     "64 128": "ranges such as 2^4..2^12, and a comma between two; got '64 128'",
     "64,,128": "must have a number on each side of a comma, got '64,,128'",
-    "8..4": "a range must ascend from a power of two to another, such as 8..64, or have a step",
+    "8..4": "a range must ascend from a number above 0, such as 8..64 or 64..6000, or have a step",
     "5,5": "has the value 5 twice",
 }
 

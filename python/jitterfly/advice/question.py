@@ -397,7 +397,7 @@ class Question(AnyQuestion):
     """The question of `advise`."""
 
     ranks: Ranks = required(
-        Ranks("numbers or ranges, such as 2^4..2^12 (powers of two) or 64,1000")
+        Ranks("numbers or ranges, such as 2^4..2^12 (each twice the one before) or 64,1000")
     )
     _: KW_ONLY
     network: NetworkParameter = required(

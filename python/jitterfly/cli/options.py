@@ -18,11 +18,12 @@ from ..fields import NO_DEFAULT, check_integer, shorten
 from ..network import Network
 from ..noise import Noise
 from ..question import AlgorithmParameter, Question
-from ..syntax import is_number, read_count, read_number, read_size
+from ..syntax import is_number, read_count, read_number, read_ranks, read_size
 from ..units import parse_seconds, warn_of_long
 from .output import tell
 
 AnyQuestion = TypeVar("AnyQuestion", bound=Question)
+_NODES, _PER_NODE = "--nodes", "--per-node"
 _MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
 
 
@@ -62,7 +63,36 @@ class OnceParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.once = set()
+        if "--nodes" in self._option_string_actions and args is not None:
+            args = self._with_ranks(list(args))
         return super().parse_known_args(args, namespace)
+
+    def _with_ranks(self, args: list[str]) -> list[str]:
+        """Put `--ranks` in place of `--nodes` and `--per-node`: their product."""
+        given: dict[str, str] = {}
+        rest: list[str] = []
+        words = iter(args)
+        for word in words:
+            option, equals, text = word.partition("=")
+            if option not in (_NODES, _PER_NODE):
+                rest.append(word)
+                continue
+            if option in given:
+                self.error(f"{option} is given twice: give it once")
+            given[option] = text if equals else next(words, "")
+        if not given:
+            return args
+        if any(word.partition("=")[0] == "--ranks" for word in rest):
+            self.error(f"{_NODES} and {_PER_NODE} stand in place of --ranks: leave one of them out")
+        try:
+            nodes = read_ranks(given.get(_NODES, ""), _NODES)
+            each = read_count(given.get(_PER_NODE, ""), _PER_NODE, 1, 2**30)
+        except ValueError as error:
+            lacking = [option for option in (_NODES, _PER_NODE) if option not in given]
+            self.error(
+                f"{given.popitem()[0]} needs {lacking[0]} as well" if lacking else str(error)
+            )
+        return [*rest, "--ranks=" + ",".join(str(number * each) for number in nodes)]
 
 
 def add_backend(parser: argparse.ArgumentParser, **threads: Any) -> None:
@@ -142,6 +172,24 @@ def add_parameters(
             option, dest=name, required=always and not file, help=sentence, **shown, **one.argument
         )
         action.words = getattr(one, "allowed", None)  # type: ignore[attr-defined]  # to complete
+        if name == "ranks" and isinstance(parser, OnceParser):
+            _add_nodes(parser)
+
+
+def _add_nodes(parser: argparse._ActionsContainer) -> None:
+    """Add `--nodes` and `--per-node`, from which `OnceParser` makes `--ranks`."""
+    parser.add_argument(
+        _NODES,
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help=f"in place of --ranks: nodes, each with {_PER_NODE} ranks",
+    )
+    parser.add_argument(
+        _PER_NODE,
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help=f"ranks of a node, with {_NODES} (--network 'N: ...; ...' is the network of nodes)",
+    )
 
 
 def values_of(
