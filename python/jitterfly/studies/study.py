@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -578,6 +579,8 @@ def value_text(value: Any, unit: str) -> str:
     --------
     >>> value_text(1e-5, "s"), value_text(1e-9, "s/B"), value_text(4096, "B"), value_text(0.01, "")
     ('10 µs', '1 ns/B', '4 KiB', '0.01')
+    >>> value_text(48000, "")
+    '48,000'
     """
     number = is_real_number(value)
     if unit in ("s", "s/B") and (number or isinstance(value, str)):
@@ -587,6 +590,8 @@ def value_text(value: Any, unit: str) -> str:
             return str(value)
     if unit == "B" and isinstance(value, int):
         return show_size(value)
+    if number and isinstance(value, Integral):
+        return f"{value:,}"
     return f"{value:.4g}" if number else str(value)
 
 
