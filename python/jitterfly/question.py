@@ -270,6 +270,16 @@ class Part(Parameter[_C | None, _C | None]):
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> _C:
         return self.family.from_dict(read_pairs(text, name), name)
 
+    def from_plain(self, value: Any, name: str) -> Any:
+        return self.family.from_dict(value, name) if isinstance(value, Mapping) else value
+
+
+ARRIVAL = (
+    "how late ranks are: kind=one_late,delay=1ms,rank=7; kind=ramp,longest=1ms; "
+    "kind=file,file=late.txt"
+)
+"""The help on arrivals, in all questions about a collective."""
+
 
 class CaseParameter(Parameter[Case, Case]):
     """The case that is asked about; a command reads it from a file, or from options of its own."""

@@ -38,8 +38,10 @@ from .fields import (
     summary,
 )
 from .hierarchy import Hierarchy
+from .imbalance import Arrival, Speed
 from .noise import Congestion, Noise, SpeedNoise, TraceNoise
 from .question import (
+    ARRIVAL,
     EFFORT,
     ENGINE,
     Anything,
@@ -47,6 +49,7 @@ from .question import (
     CollectiveParameters,
     Count,
     NoiseParameter,
+    Part,
     Ranks,
     Seed,
     Threads,
@@ -279,11 +282,19 @@ class SlowdownTable(Answer):
         return notes_of("recording", recorded)
 
 
+SPEED = (
+    "ranks that take longer: kind=slow_ranks,factor=1.2,ranks=3 17; "
+    "kind=slow_nodes,factor=1.2,node_ranks=8; kind=drawn,sigma=0.05"
+)
+
+
 @question
 class CollectiveQuestion(CollectiveParameters):
     """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
 
     _: KW_ONLY
+    arrival: Part[Arrival] = Part(Arrival, ARRIVAL)
+    speed: Part[Speed] = Part(Speed, SPEED)
     realizations: Count = Count(
         "for each number of ranks",
         "From 2.",
@@ -326,7 +337,7 @@ class CollectiveQuestion(CollectiveParameters):
             cases = [
                 Case(count, algorithm=self._algorithm_on(count), network=self.network, noise=noise,
                      message_bytes=self.message_bytes, cycles=self.cycles,
-                     compute_time=self.compute_time)
+                     compute_time=self.compute_time, arrival=self.arrival, speed=self.speed)
                 for count in ranks
             ]  # fmt: skip
             check_effective(cases, len(noise))
@@ -655,9 +666,8 @@ def library_fact(answer: Any) -> dict[str, Any]:
 
 
 def caution_notes(answer: Any) -> list[Note]:
-    """Say where the algorithm is a bad choice or stands in for another, and the network."""
+    """Say where the algorithm is a bad choice or stands in for another; network, late ranks."""
     cases = (case_on(answer, row.ranks) for row in answer.rows)
-    network = f"network: {part_in_words(answer.case.network)}"
     cautions = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
     if answer.library is not None:
         title, found = answer.library.title, _choices(answer)
@@ -666,7 +676,8 @@ def caution_notes(answer: Any) -> list[Note]:
             Note("library", f"{title} runs {text}" + f" ({ranks})" * (len(found) > 1))
             for text, ranks in _on_ranks(different)
         ]
-    return [*cautions, Note("network", network, PICTURE)]
+    given = given_in_words(answer.case)
+    return [*cautions, *(Note(text.partition(" ")[0].strip(":"), text, PICTURE) for text in given)]
 
 
 def ranks_in_words(counts: list[int]) -> str:

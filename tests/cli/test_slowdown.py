@@ -16,6 +16,7 @@ from jitterfly.advice import COLLECTIVES, known
 from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.fields import naming_options
+from jitterfly.imbalance import OneLate, SlowRanks
 from jitterfly.network import USUAL_NETWORK
 from jitterfly.slowdown import part_in_words
 from jitterfly.stats import Estimate
@@ -557,3 +558,23 @@ def test_candidates_by_their_kinds():
         8, network="L=1us,o=200ns", candidates=["ring_allreduce", "recursive_doubling"]
     )
     assert [one.name for one in found.question.chosen()] == ["ring", "recursive_doubling"]
+
+
+def test_late_and_slow_ranks():
+    """They are in both times: the slowdown is that by the noise alone."""
+    noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+    late, slow = OneLate("1ms", rank=3), SlowRanks(1.5, ranks=[2])
+    how = {"compute_time": "100us", "realizations": 50}
+    plain = jf.slowdown(noise, 8, **how).rows[0]
+    found = jf.slowdown(noise, 8, arrival=late, speed=slow, **how)
+    case = jf.Case(8, network=found.case.network, noise=[noise], compute_time="100us",
+                   algorithm=found.case.algorithm, arrival=late, speed=slow)  # fmt: skip
+    assert found.rows[0].noise_free == jf.simulate(case, 2).noise_free[-1]
+    assert found.rows[0].noise_free > plain.noise_free + 0.9e-3
+    told = found.notes()
+    assert any(text.startswith("arrival: one_late, ") for text in told)
+    assert any(text.startswith("speed of the ranks: slow_ranks, ") for text in told)
+    with pytest.raises(ValueError, match="rank must be from 0 to 1, got 3"):
+        jf.slowdown(noise, "2..8", arrival=late, **how)
+    with pytest.raises(ValueError, match="arrival must be a Arrival, got 3"):
+        jf.slowdown(noise, 8, arrival=3)

@@ -30,6 +30,7 @@ from ..fields import (
 from ..imbalance import Arrival, Speed
 from ..network import Network
 from ..question import (
+    ARRIVAL,
     EFFORT,
     Choice,
     CollectiveParameters,
@@ -100,11 +101,7 @@ class CaseOptions(CollectiveParameters):
     noise: NoiseParameter = NoiseParameter(
         "a noise file, or K=V,... such as period=1ms,duration=10us; several add up", default=()
     )
-    arrival: Part[Arrival] = Part(
-        Arrival,
-        "how late ranks are: kind=one_late,delay=1ms,rank=7; kind=ramp,longest=1ms; "
-        "kind=file,file=late.txt",
-    )
+    arrival: Part[Arrival] = Part(Arrival, ARRIVAL)
     speed: Part[Speed] = Part(
         Speed,
         "ranks that take longer, also in a schedule: kind=slow_ranks,factor=1.2,ranks=3 17; "
