@@ -116,8 +116,8 @@ class Collective(Workload):
     @property
     def is_even(self) -> bool:
         """Return whether all ranks arrive at once, and they and their links are equally fast."""
-        slow = self.speed, self.L_factor, self.G_factor
-        return self.arrival is None and slow == (None, None, None)
+        given = self.arrival, self.speed, self.L_factor, self.G_factor  # maybe not yet checked
+        return all(one is None for one in given)
 
     def rank_delays(self) -> npt.NDArray[np.int64] | None:
         """The lateness of each rank, in ticks: shape (1 or cycles, ranks); None: none is late."""
