@@ -16,7 +16,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # The references make and drop small objects by the million, and few cycles of them. To search for
 # such garbage in what is young is quick. Searches of what is older, which Python by its habit makes
 # after each ten of those, take an eighth of the references' time.
-gc.set_threshold(10_000, 50, 10)
+gc.set_threshold(10_000, 50, 3)
 
 LIMIT = 1200  # seconds for a test with its fixtures; the slowest takes a third on two cores
 

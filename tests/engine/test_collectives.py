@@ -86,7 +86,7 @@ def test_engine_equals_reference(kind, number):
     result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
     ticks = dict(zip(result.observations, result.ticks[0].tolist(), strict=True))
     if case.observe == "completion":
-        assert list(ticks.values()) == completions(run, f"{kind} {number}", kind)
+        assert list(ticks.values()) == completions(run)
     elif case.observe == "rounds":
         for label, row in zip(labels_of(run), expected, strict=True):
             row = [t for t in row if t is not None]
@@ -111,19 +111,17 @@ def test_engine_equals_reference_on_several_levels(kind, number):
     result = jf.simulate(
         replace(case, observe="completion"), 1, seed=seed, backend="cpu",
         first_realization=realization)  # fmt: skip
-    expected = completions(run, f"levels {kind} {number}", kind, levels=True)
-    assert result.ticks[0].tolist() == expected
+    assert result.ticks[0].tolist() == completions(run)
 
 
-def completions(run, seed, *of_pair, **options):
+def completions(run):
     """Of each cycle, the last rank's time with T = 0 ... after.
 
-    With several cycles each T is a run of its own, of the same random pair.
+    With several cycles each T is a run of its own.
     """
     loops = dict.fromkeys(range(run.after + 1), run)
     for T in range(run.after if run.cycles > 1 else 0):
-        _, loops[T], _ = random_pair(random.Random(seed), jf, *of_pair, **options)
-        loops[T].after = T
+        loops[T] = run.with_forwards(T)
         loops[T].execute()
     times = []
     for cycle in range(run.cycles):

@@ -10,18 +10,13 @@ from dataclasses import replace
 
 import pytest
 from support.emulated_congestion import CongestionRun, random_runs, same_congestion
-from support.emulated_kernels import ORDERS, build_once, execute
-from support.emulated_kernels import build as build_kernels
+from support.emulated_kernels import ORDERS, build_once, execute, linked, parts_once
 from support.paths import CUDA
 
 import jitterfly.congestion as jc
 
 # To compile takes longer than to run; test_congested_kernels.py is of both scales.
 pytestmark = pytest.mark.full_scale
-
-
-def build(folder, cuda):
-    return build_kernels(folder, cuda, "congestion")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +68,7 @@ def test_counters_of_32_bits(kernel, monkeypatch):
 
 
 @pytest.mark.slow
-def test_every_barrier_is_needed(tmp_path, monkeypatch):
+def test_every_barrier_is_needed(tmp_path, tmp_path_factory, monkeypatch):
     copy = tmp_path / "cuda"
     shutil.copytree(CUDA, copy)
     path, number = copy / "congestion" / "kernel.cuh", iter(range(1000))
@@ -83,7 +78,8 @@ def test_every_barrier_is_needed(tmp_path, monkeypatch):
     )
     path.write_text(text)
     barriers = next(number)
-    program = build(tmp_path, copy)
+    # What is for the CPU has no barriers, and is the same.
+    program = linked(tmp_path, copy, "congestion", parts_once(tmp_path_factory))
     tree = jc.FatTree((8, 9, 10), (1, 3, 4), routing="random")
     cases = [
         jc.CongestionCase(tree, pattern=pattern, perturbation=perturbation)

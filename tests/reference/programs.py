@@ -10,6 +10,7 @@ byte, no earlier than its own `gap` after the one before it was. The CPU receive
 to that message and the message is there.
 """
 
+import copy
 import heapq
 from functools import cached_property
 
@@ -136,6 +137,12 @@ class ProgramRun(ButterflyRun):
         self._draw = seed, realization
         self._textbook = getattr(textbook, kind), options or {}
 
+    def with_forwards(self, after):
+        """The same realization, not executed yet, with so many forwards."""
+        other = copy.copy(self)
+        other.after, other._heap, other._slowed = after, [], {}
+        return other
+
     def _prepare(self):
         """What it takes to execute, and no random case whose run is not wanted."""
         ranks, network, after, cycles = self.ranks, self.network, self.after, self.cycles
@@ -146,6 +153,7 @@ class ProgramRun(ButterflyRun):
             self.programs.append(ops)
             self.labels = labels
         self.noise = RealizedNoise(self.sources, *self._draw)
+        self._machines = {}
         self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
         for rank, ops in enumerate(self.programs):
             gaps = [(op, network.between(op.peer, rank).gap(op.bytes) if op.occupies else 0)
