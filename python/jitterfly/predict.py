@@ -36,6 +36,7 @@ from .measured.infer import (
     corrected,
     first_guess,
     mean_hits,
+    pooled,
     split_base,
 )
 from .noise import Noise, RenewalNoise
@@ -72,9 +73,9 @@ HIGH, LOW, ALIKE, NONE = "too long", "too short", "not told apart", ""
 USUAL_REALIZATIONS = 20_000
 _LEAST_REALIZATIONS = 500
 _MOST_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
-_ROUNDS = 6  # of corrections
+_ROUNDS = 8  # of corrections
 _REPEATED = (3, 2)  # times as many realizations for the ratio: on the measured and the other ranks
-_SMOOTHED = 0.2  # of the logarithm of the number of hits, within which ratios are alike
+_SMOOTHED = (0.05, 0.3)  # of the logarithm of the number of hits: ratios are alike within
 _FEW = 8  # iterations beyond, or not beyond, a time: their ratio is that of the neighbours
 _MOST_POINTS = 20_000  # of a distribution
 _HALF_TICK = 0.5 / TICKS_PER_SECOND
@@ -176,6 +177,12 @@ class InferNoiseQuestion(CollectiveParameters):
         usual="s",
         allowed=tuple(UNITS),
     )
+    sizes: SizedTimes = SizedTimes(
+        "measured times on another number of ranks of the same machine, which share its noise, and "
+        "whose base times tell that of more ranks; may be given several times",
+        default=(),
+        option="size",
+    )
     realizations: Count = Count(
         "how many are simulated each time",
         "Fewer on so many ranks that it would take long, which a note says.",
@@ -194,7 +201,14 @@ class InferNoiseQuestion(CollectiveParameters):
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
-        self.case_of(self.ranks)
+        counts = [self.ranks, *(ranks for ranks, _ in self.sizes)]
+        if min(counts) < 2 or len(set(counts)) < len(counts):
+            raise FieldError(
+                "sizes", " must be of 2 ranks or more, each number once and none that of ranks, "
+                f"got {', '.join(map(str, counts[1:]))}"
+            )  # fmt: skip
+        for ranks in counts:
+            self.case_of(ranks)
 
     def case_of(self, ranks: int, noise: Sequence[Noise] = ()) -> Case:
         """Make the case of so many ranks."""
@@ -240,6 +254,32 @@ class InferNoiseQuestion(CollectiveParameters):
             )
         return hits
 
+    def runs(self) -> list[Run]:
+        """Read all measured times; first those whose iterations are predicted."""
+        others = []
+        for ranks, measured in self.sizes:
+            times = self.read(measured, ranks)
+            known = self.noise_free(ranks) if self.base == NETWORK else None
+            others.append(Run(ranks, Hits(times, split_base(times, known))))
+        return [Run(self.ranks, self.hits()), *others]
+
+
+class Run(NamedTuple):
+    """Measured times on some ranks, and what the noise gives there beyond the base time."""
+
+    ranks: int
+    hits: Hits
+    simulated: Floats = np.zeros(0)
+
+    @property
+    def distance(self) -> float:
+        """The largest difference of the measured and simulated shares of iterations, if hit."""
+        if not self.hits.exceeding:
+            return float(np.mean(self.simulated > self.hits.least))
+        at = self.hits.before
+        measured, simulated = self.hits.number(at), mean_hits(self.simulated, at)
+        return float(np.abs(np.exp(-measured) - np.exp(-simulated)).max())
+
 
 class RateRow(NamedTuple):
     """Detours that last longer than some time.
@@ -266,21 +306,20 @@ class InferredNoise(Answer):
     Attributes
     ----------
     question : InferNoiseQuestion
-    hits : Hits
-        The measured times, with their base time.
+    runs : tuple of Run
+        The measured times on each number of ranks, with what the engine gives under this noise.
     noise : RenewalNoise
+    histogram : Histogram
+        Of the durations of its detours.
     rows : tuple of RateRow
-        By ascending durations.
-    simulated : float64 array, shape (realizations,)
-        What the engine gives beyond the time without noise under this noise, ascending, seconds.
+        By ascending durations; the iterations are those of all runs.
     """
 
     question: InferNoiseQuestion
-    hits: Hits
+    runs: tuple[Run, ...]
     noise: RenewalNoise
     histogram: Histogram
     rows: tuple[RateRow, ...]
-    simulated: Floats
 
     columns = (
         Column("longer_than", SECONDS, heading="detours longer than"),
@@ -293,11 +332,19 @@ class InferredNoise(Answer):
         return f"InferredNoise({part_in_words(self.noise)})"
 
     @property
+    def hits(self) -> Hits:
+        """The measured times, with their base time."""
+        return self.runs[0].hits
+
+    @property
+    def simulated(self) -> Floats:
+        """The times that the noise gives beyond the base time, ascending, seconds."""
+        return self.runs[0].simulated
+
+    @property
     def distance(self) -> float:
         """The largest difference of the measured and simulated shares of iterations, if hit."""
-        at = self.hits.before
-        measured, simulated = self.hits.number(at), mean_hits(self.simulated, at)
-        return float(np.abs(np.exp(-measured) - np.exp(-simulated)).max())
+        return max(run.distance for run in self.runs)
 
     def title(self) -> str:
         """Say what was measured."""
@@ -341,10 +388,22 @@ class InferredNoise(Answer):
             Note("base", f"base time {show_seconds(base.time)}{_spread_in_words(base)}; "
                  f"{hits.exceeding:,} of {hits.count:,} iterations took longer", PICTURE),
             Note("distance", fit),
+            *self._notes_on_runs(),
             Note("intervals", f"{100 * asked.confidence:g} % intervals; seed {asked.seed}"),
             *_undetermined(asked, hits),
             *dependence_notes(hits),
         ]  # fmt: skip
+
+    def _notes_on_runs(self) -> list[Note]:
+        """Say how far one noise explains the times on each number of ranks."""
+        if len(self.runs) == 1:
+            return []
+        each = "; ".join(
+            f"{run.ranks:,} ranks {100 * run.distance:.2g} %, {run.hits.exceeding:,} of "
+            f"{run.hits.count:,} iterations hit"
+            for run in self.runs
+        )
+        return [Note("runs", f"one noise for all numbers of ranks, off by: {each}")]
 
     def measured_noise(self) -> Measured:
         """Return what a noise file holds: the histogram of durations, and where it is from."""
@@ -441,10 +500,10 @@ class _Engine:
         self.realizations = _affordable(asked, most_ranks)
         self.total, self.done, self.number = runs * self.realizations, 0, 0
 
-    def excess(self, ranks: int, noise: Noise, repeated: int = 1) -> Floats:
+    def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
         """Return what a noise adds to the time without it, ascending, seconds."""
         asked, case = self.asked, self.asked.case_of(ranks, [noise]).loops[-1]
-        count = repeated * self.realizations
+        count = max(round(repeated * self.realizations), 1)
 
         def progress(done: int, _: int) -> None:
             if asked.progress is not None:
@@ -476,21 +535,37 @@ def _renewal(histogram: Histogram, start: str) -> RenewalNoise:
     return RenewalNoise(Exponential(gap / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
 
 
-def _infer(engine: _Engine, hits: Hits) -> tuple[DetourRates, Histogram, RenewalNoise]:
-    """Find detours under which the engine's numbers of hits are the measured ones."""
-    asked, at = engine.asked, hits.before
+def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
+    """Find detours under which the engine's numbers of hits are the measured ones.
+
+    Several runs are one distribution, of which each has its share of iterations.
+    """
+    asked, hits = engine.asked, pooled([run.hits for run in runs])
+    if not hits.exceeding:
+        raise ValueError(
+            "sizes: beyond the widest spread of their base times no iteration was hit: leave the "
+            "times with that spread out"
+        )
+    at = hits.before
     number = hits.number(at)
     events = max(round(float(number[0]) * hits.count), hits.exceeding)
-    quiet = asked.noise_free(asked.ranks) or hits.base.time
-    stationary = asked.start == "stationary"
-    found = first_guess(hits.bins, number, asked.ranks, quiet, stationary)
+    shares = [run.hits.count / hits.count for run in runs]
+    ranks = [share * run.ranks for share, run in zip(shares, runs, strict=True)]
+    quiet = [asked.noise_free(run.ranks) or run.hits.base.time for run in runs]
+    exposed = float(np.average(quiet, weights=ranks))
+    found = first_guess(hits.bins, number, math.fsum(ranks), exposed, asked.start == "stationary")
     for _ in range(_ROUNDS):
         noise = _renewal(found.histogram(events), asked.start)
-        simulated = mean_hits(engine.excess(asked.ranks, noise), at)
+        simulated = [
+            engine.excess(run.ranks, noise, share) for share, run in zip(shares, runs, strict=True)
+        ]
         count = min(engine.realizations, hits.count)
-        found = corrected(found, number, simulated, count)
+        there = mean_hits(np.sort(np.concatenate(simulated)), at)
+        found = corrected(found, number, there, count)
     histogram = found.histogram(events)
-    return found, histogram, _renewal(histogram, asked.start)
+    noise = _renewal(histogram, asked.start)
+    checked = tuple(run._replace(simulated=engine.excess(run.ranks, noise)) for run in runs)
+    return InferredNoise(asked, checked, noise, histogram, _rate_rows(asked, hits, found))
 
 
 def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
@@ -527,18 +602,16 @@ def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
     >>> 0.04 < found.noise.gap.expected() < 0.07
     True
     """
-    hits = asked.hits()
-    engine = _Engine(asked, asked.ranks, _ROUNDS + 1)
-    detours, histogram, noise = _infer(engine, hits)
-    simulated = engine.excess(asked.ranks, noise)
-    rows = tuple(_rate_rows(asked, hits, detours))
-    return InferredNoise(asked, hits, noise, histogram, rows, simulated)
+    runs = asked.runs()
+    most = max(run.ranks for run in runs)
+    return _infer(_Engine(asked, most, _ROUNDS + len(runs)), runs)
 
 
 infer_noise = call_of(InferNoiseQuestion, answer_inference, "infer_noise")
 
 
-def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> list[RateRow]:
+def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> tuple[RateRow, ...]:
+    """Make the rows: detours beyond round durations."""
     first, last = detours.low[0], detours.low[-1]
     exponents = range(math.floor(math.log10(first)), math.ceil(math.log10(max(last, first))) + 1)
     marks = [m * 10.0**e for e in exponents for m in (1, 2, 5) if first < m * 10.0**e < last]
@@ -554,7 +627,7 @@ def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> l
             interval = Estimate(rate, rate * low / number, rate * high / number, asked.confidence,
                                 math.floor(hits.effective(duration)))  # fmt: skip
             rows.append(RateRow(duration, beyond, interval))
-    return rows
+    return tuple(rows)
 
 
 @question
@@ -575,12 +648,6 @@ class PredictQuestion(InferNoiseQuestion):
         usual="excess; fit where sizes are given, network where the base is that of the network",
         metavar="TIME",
     )
-    sizes: SizedTimes = SizedTimes(
-        "measured times on another number of ranks, whose base times tell that of more ranks; may "
-        "be given several times",
-        default=(),
-        option="size",
-    )
     measured_there: Anything[_Times | None] = Anything(
         "measured times on that many ranks, which are put beside the predicted ones",
         takes=f"{_TAKES} | None",
@@ -593,10 +660,6 @@ class PredictQuestion(InferNoiseQuestion):
         self.case_of(self.to)
         if self.base_there == FIT and not self.sizes:
             raise FieldError("base_there", f" must not be {FIT} without {parameter('sizes')}")
-        if self.sizes and self.base_there not in (None, FIT):
-            raise FieldError("sizes", f" must be left out where {parameter('base_there')} is given")
-        if any(ranks < 2 for ranks, _ in self.sizes):
-            raise FieldError("sizes", " must be of 2 ranks or more")
 
     @property
     def base_source(self) -> Any:
@@ -770,7 +833,7 @@ class Prediction(Answer):
                  f"time, seed {asked.seed}")
         )  # fmt: skip
         wide = [
-            f"{row.what} to {-100 * below:+.2g} and {100 * above:+.2g} %"
+            f"{row.what} to -{100 * below:,.0f} and +{100 * above:,.0f} %"
             for row in self.rows
             if row.what in _EXACT and (ends := row.relative_ends) is not None
             for below, above in [ends]
@@ -827,16 +890,31 @@ class _Scaled:
     @cached_property
     def first(self) -> float:
         """The excess up to which all is the base's spread."""
-        return max(self.hits.base.reach, 1e-9 * self.hits.base.time)
+        return self.hits.least
+
+    @cached_property
+    def beyond(self) -> Floats:
+        """The measured mean number of hits beyond each point, or beyond the spread."""
+        return self.hits.number(np.maximum(self.points, self.first))
 
     def _at(self, of_bins: Floats) -> Floats:
-        return np.interp(self.points, self.hits.before, of_bins)
+        """Return at each point what is known before each bin, by the number of hits beyond.
+
+        By the time it would be wrong at a time that many iterations have exactly.
+        """
+        least = 0.1 / self.hits.count
+        at, known = (-np.log(np.maximum(one, least)) for one in (self.beyond, self.known))
+        return np.asarray(np.interp(at, known, of_bins))
+
+    @cached_property
+    def known(self) -> Floats:
+        """The measured mean number of hits before each bin."""
+        return self.hits.number(self.hits.before)
 
     @cached_property
     def added(self) -> Floats:
         """The mean number of hits beyond each point that are added on the other ranks."""
-        beyond = np.maximum(self.points, self.first)
-        return (self._at(self.ratio) - 1) * self.hits.number(beyond)
+        return (self._at(self.ratio) - 1) * self.beyond
 
     @cached_property
     def scaled(self) -> Floats:
@@ -852,8 +930,7 @@ class _Scaled:
         """The ends of the interval of `scaled`: what sampling and the ratio leave open."""
         z = normal(self.confidence)
         low, high = self.hits.number_band(self.points, self.confidence)
-        beyond = np.maximum(self.points, self.first)
-        part = self._at(self.ratio) * self.hits.number(beyond)
+        part = self._at(self.ratio) * self.beyond
         of_ratio = z * self._at(self.error) * part
         scale = np.where(self.points > self.first, self._at(self.ratio), 1.0)
         below = np.hypot(scale * (self.number - low), of_ratio)
@@ -895,8 +972,7 @@ class _Scaled:
 
     def _part(self, times: float) -> Floats:
         """Return what an error of the ratio changes, so many standard errors."""
-        beyond = np.maximum(self.points, self.first)
-        part = self._at(self.ratio) * self.hits.number(beyond)
+        part = self._at(self.ratio) * self.beyond
         return np.asarray(times * self._at(self.error) * part)
 
     def _mean(self, number: Floats) -> float:
@@ -945,13 +1021,14 @@ def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[F
     distance = np.abs(place[:, None] - place[known])
     # Nearest first: where none is near, the nearest counts.
     distance -= distance.min(axis=1, keepdims=True)
-    weights = np.exp(-0.5 * (distance / _SMOOTHED) ** 2) / variance[known]
+    width = np.clip(4 * np.sqrt(variance), *_SMOOTHED)[:, None]
+    weights = np.exp(-0.5 * (distance / width) ** 2) / variance[known]
     weights /= weights.sum(axis=1, keepdims=True)
     error = np.sqrt(weights @ variance[known])
     return np.exp(weights @ log_ratio[known]), error
 
 
-def _base_there(asked: PredictQuestion, hits: Hits) -> BaseThere:
+def _base_there(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
     """Return the base time on the predicted ranks, and how far it is known."""
     source, ranks = asked.base_source, f"{asked.to:,} ranks"
     if source == EXCESS:
@@ -959,23 +1036,19 @@ def _base_there(asked: PredictQuestion, hits: Hits) -> BaseThere:
                          f"{parameter('base_there')}")  # fmt: skip
     if source == NETWORK:
         here, there = asked.noise_free(asked.ranks), asked.noise_free(asked.to)
-        time = hits.base.time + there - here
+        time = runs[0].hits.base.time + there - here
         return BaseThere(time, time, time, f"on {ranks} {show_seconds(time)}, by what the network "
                          "takes longer there")  # fmt: skip
     if source == FIT:
-        return _fitted_base(asked, hits)
+        return _fitted_base(asked, runs)
     low, high = source
     given = show_seconds(low) if low == high else f"{show_seconds(low)} to {show_seconds(high)}"
     return BaseThere((low + high) / 2, low, high, f"on {ranks} {given}, as given")
 
 
-def _fitted_base(asked: PredictQuestion, hits: Hits) -> BaseThere:
+def _fitted_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
     """Return the base time on the line over the logarithm of the ranks, with its interval."""
-    known = {asked.ranks: hits.base.time}
-    for ranks, times in asked.sizes:
-        if ranks in known:
-            raise FieldError("sizes", f" must have each number of ranks once, got {ranks} twice")
-        known[ranks] = split_base(asked.read(times, ranks)).time
+    known = {run.ranks: run.hits.base.time for run in runs}
     x, y = np.log2(np.array(list(known), dtype=np.float64)), np.array(list(known.values()))
     slope, least = np.polyfit(x, y, 1)
     at = math.log2(asked.to)
@@ -1031,19 +1104,17 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
     >>> bool(found.rows[0].predicted.low < truth < found.rows[0].predicted.high)
     True
     """
-    hits = asked.hits()
-    there = None
+    runs = asked.runs()
+    hits, there = runs[0].hits, None
     if asked.measured_there is not None:
         times = asked.read(asked.measured_there, asked.to)
         there = Hits(times, split_base(times))
-    base = _base_there(asked, hits)
-    engine = _Engine(asked, max(asked.ranks, asked.to), _ROUNDS + 1 + sum(_REPEATED))
-    detours, histogram, noise = _infer(engine, hits)
-    simulated = engine.excess(asked.ranks, noise)
-    ratio, error = _hit_ratio(engine, hits, noise, asked.to)
+    base = _base_there(asked, runs)
+    most = max(asked.to, *(run.ranks for run in runs))
+    engine = _Engine(asked, most, _ROUNDS + len(runs) + sum(_REPEATED))
+    inferred = _infer(engine, runs)
+    ratio, error = _hit_ratio(engine, hits, inferred.noise, asked.to)
     scaled = _Scaled(hits, ratio, error, asked.confidence)
-    rates = tuple(_rate_rows(asked, hits, detours))
-    inferred = InferredNoise(asked, hits, noise, histogram, rates, simulated)
 
     def shifted(excess: Estimate) -> Estimate:
         ends = (excess.value + base.time, excess.low + base.low, excess.high + base.high)

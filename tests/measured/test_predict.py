@@ -201,8 +201,24 @@ def test_base_times_of_several_sizes_tell_that_of_more_ranks():
     there = found.base_there
     assert there.time == pytest.approx(true, rel=1e-3)
     assert there.low <= true <= there.high
-    with pytest.raises(FieldError, match=r"^sizes must have each number of ranks once, got 32"):
+    with pytest.raises(FieldError, match=r"^sizes must be of 2 ranks or more, .*, got 32$"):
         jf.predict(times_under(NOISE), RANKS, to=256, sizes={32: times_under(NOISE)}, **OPTIONS)
+
+
+def test_several_sizes_share_a_noise():
+    """The rates are those of both; where the machines differ, the distances say so."""
+    sizes = {128: times_under(NOISE, 128)}
+    found = jf.infer_noise(times_under(NOISE), RANKS, sizes=sizes, **OPTIONS)
+    assert found.noise.gap.expected() == pytest.approx(8e-3, rel=0.15)
+    alone = jf.infer_noise(times_under(NOISE), RANKS, **OPTIONS)
+    one, other = found.rows[0].rate, alone.rows[0].rate
+    assert (one.high - one.low) / one.value < 0.7 * (other.high - other.low) / other.value
+    assert [run.ranks for run in found.runs] == [RANKS, 128]
+    assert found.distance < 0.03
+    rare = jf.RenewalNoise(gap="80ms", duration=jf.Exponential("20us"))
+    differs = jf.infer_noise(times_under(rare), RANKS, sizes=sizes, **OPTIONS)
+    assert differs.distance > 0.02
+    assert any(note.code == "runs" for note in differs.notes())
 
 
 def test_as_many_ranks_are_predicted_as_they_were_measured():
@@ -295,7 +311,7 @@ def test_predict_writes_table_and_picture(folder, capsys):
         (["--base-there", "3us..1us"], "--base-there must be LOW..HIGH"),
         (["--base-there", "fit"], "--base-there must not be fit without --size"),
         (["--size", "16"], "--size must be numbers of ranks with their times"),
-        (["--size", "16=times32.txt", "--base-there", "9us"], "--size must be left out where"),
+        (["--size", "32=times32.txt"], "--size must be of 2 ranks or more, each number once and"),
         (["--start", "late"], "--start must be one of"),
     ],
 )

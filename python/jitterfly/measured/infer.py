@@ -10,6 +10,7 @@ corrects the guess.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -32,7 +33,7 @@ _MOST_BINS = 200
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997, 0.999)
 """Quantiles beyond which iterations may come in bursts."""
 _FEW = 5  # iterations do not show bursts
-_SMOOTHED = 0.5  # of the logarithm of the number of hits, within which corrections are alike
+_SMOOTHED = (0.05, 0.6)  # of the logarithm of the number of hits: corrections are alike within
 
 
 class Base(NamedTuple):
@@ -132,10 +133,13 @@ class Hits:
     times : float64 array, shape (n,)
         In the order of measurement, seconds.
     base : Base
+    parts : tuple of Hits
+        The runs that these are the times of, where there are several.
     """
 
     times: Floats
     base: Base
+    parts: tuple[Hits, ...] = ()
     series: Series = field(init=False)
 
     def __post_init__(self) -> None:
@@ -154,7 +158,12 @@ class Hits:
     @cached_property
     def exceeding(self) -> int:
         """The number of iterations that took longer than the base's spread explains."""
-        return int(np.count_nonzero(self.excess > max(self.base.reach, _least(self.base.time))))
+        return int(np.count_nonzero(self.excess > self.least))
+
+    @property
+    def least(self) -> float:
+        """The excess beyond which an iteration was hit, seconds: no spread, and no rounding."""
+        return max(self.base.reach, 1e-9 * self.base.time, 0.5 / TICKS_PER_SECOND)
 
     def number(self, excess: npt.ArrayLike) -> Floats:
         """Return the mean number of hits per iteration that delay by more than some times.
@@ -177,6 +186,8 @@ class Hits:
 
     def effective(self, excess: npt.ArrayLike = 0.0) -> Floats:
         """Return how many independent iterations they are worth, as to which exceed some times."""
+        if self.parts:
+            return np.asarray(sum(part.effective(excess) for part in self.parts))
         lengths = np.interp(np.asarray(excess), *self._lengths)
         return np.asarray(np.maximum(self.count / lengths, 1.0))
 
@@ -219,14 +230,14 @@ class Hits:
         Between the bins are no excesses.
         """
         ticks = np.rint(self.excess * TICKS_PER_SECOND)
-        least = max(self.base.reach, _least(self.base.time)) * TICKS_PER_SECOND
-        values = np.unique(ticks[ticks > least])
+        values = np.unique(ticks[ticks > self.least * TICKS_PER_SECOND])
         at_least = self.count - np.searchsorted(ticks, values)
         number = -np.log(np.maximum(1 - at_least / self.count, 0.5 / self.count))
         chosen, last = [0], number[0]
         step = max(_STEP, (number[0] / number[-1]) ** (1 / _MOST_BINS))
+        atom = np.append(number[1:], 0.0) * step <= number  # many iterations take exactly this time
         for i in range(1, len(values)):
-            if number[i] * step <= last:
+            if number[i] * step <= last or atom[i]:
                 chosen.append(i)
                 last = number[i]
         last_of_bin = np.append(np.array(chosen[1:], dtype=np.int64), len(values)) - 1
@@ -239,9 +250,16 @@ class Hits:
         return self.bins[0] - 0.5 / TICKS_PER_SECOND
 
 
-def _least(time: float) -> float:
-    """Return the excess that is no rounding of a base time."""
-    return 1e-9 * time
+def pooled(runs: Sequence[Hits]) -> Hits:
+    """Return the excesses of several runs as those of one, whose base time is 0.
+
+    Hits are looked for beyond the widest spread of all.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    excess = [np.asarray(run.times) - run.base.time for run in runs]
+    reach = max(run.base.reach for run in runs)
+    return Hits(np.concatenate(excess), Base(0.0, reach), tuple(runs))
 
 
 def mean_hits(rising: Floats, excess: Floats) -> Floats:
@@ -310,7 +328,7 @@ class DetourRates:
 
 
 def first_guess(
-    bins: tuple[Floats, Floats], number: Floats, ranks: int, exposed: float, stationary: bool
+    bins: tuple[Floats, Floats], number: Floats, ranks: float, exposed: float, stationary: bool
 ) -> DetourRates:
     """Return the rates for which `ranks` ranks have so many hits in a time, without absorption.
 
@@ -346,7 +364,9 @@ def corrected(guess: DetourRates, measured: Floats, simulated: Floats, count: in
     weights = count * -np.expm1(-np.minimum(measured, simulated)) + 1e-3
     weights *= np.exp(-np.maximum(measured, simulated))  # what is always exceeded tells nothing
     place = np.log(np.maximum(measured, 0.5 / count))
-    near = np.exp(-0.5 * ((place[:, None] - place) / _SMOOTHED) ** 2) * (weights + 1e-9)
+    # The fewer hits, the farther its neighbours: the logarithm of few is off by 1 / sqrt(few).
+    width = np.clip(2 / np.sqrt(weights + 1e-9), *_SMOOTHED)[:, None]
+    near = np.exp(-0.5 * ((place[:, None] - place) / width) ** 2) * (weights + 1e-9)
     smooth = near @ ratio / near.sum(axis=1)
     rates = guess.rates * np.exp(np.clip(smooth, -2.0, 2.0))
     return DetourRates(guess.low, guess.high, np.maximum.accumulate(rates[::-1])[::-1])
