@@ -34,25 +34,33 @@ py::list to_list(const std::vector<Sum>& sums) {
   return list;
 }
 
-SampleColumns samples_of(const Columns& values,
+// Ticks, or offsets in unsigned integers of fewer bytes.
+SampleColumns samples_of(const py::array& values,
                          const std::optional<std::vector<py::ssize_t>>& columns = std::nullopt) {
   if (values.ndim() != 2) throw std::invalid_argument("values must have two dimensions");
-  constexpr auto kSize = static_cast<py::ssize_t>(sizeof(Tick));
+  const py::ssize_t size = values.itemsize();
   const auto address = reinterpret_cast<std::uintptr_t>(values.data());
-  if (values.strides(0) % kSize != 0 || values.strides(1) % kSize != 0 || address % alignof(Tick))
+  const bool offsets = values.dtype().kind() == 'u' && (size == 1 || size == 2 || size == 4);
+  if (!offsets && !py::isinstance<Columns>(values))
+    throw std::invalid_argument("samples must be int64, or offsets in unsigned integers");
+  if (values.strides(0) % size != 0 || values.strides(1) % size != 0 ||
+      address % static_cast<std::uintptr_t>(size))
     throw std::invalid_argument("samples must be aligned");
   std::vector<py::ssize_t> all(columns ? 0 : static_cast<std::size_t>(values.shape(1)));
   std::iota(all.begin(), all.end(), 0);
-  SampleColumns found{
-      values.data(), static_cast<std::size_t>(values.shape(0)), values.strides(0) / kSize, {}};
+  SampleColumns found{values.data(),
+                      static_cast<std::size_t>(values.shape(0)),
+                      values.strides(0) / size,
+                      {},
+                      static_cast<int>(size)};
   for (const py::ssize_t column : columns ? *columns : all) {
     if (column < 0 || column >= values.shape(1)) throw std::invalid_argument("no such column");
-    found.columns.push_back(column * values.strides(1) / kSize);
+    found.columns.push_back(column * values.strides(1) / size);
   }
   return found;
 }
 
-py::dict cross_moments(const Columns& values, const std::vector<py::ssize_t>& columns) {
+py::dict cross_moments(const py::array& values, const std::vector<py::ssize_t>& columns) {
   const SampleColumns samples = samples_of(values, columns);
   if (samples.realizations == 0) throw std::invalid_argument("there are no realizations");
   const auto found = jf::without_gil([&] { return jf::statistics::cross_moments(samples); });
@@ -116,62 +124,52 @@ py::tuple merge_buckets(const std::tuple<Ticks, Ticks, int>& one,
   return to_tuple(jf::statistics::merge(histogram_of(one), histogram_of(other)));
 }
 
+// The samples of ranks that ascend from 1.
+template <class Sample>
+std::vector<Sample> order_statistics(const py::array_t<Sample, py::array::c_style>& samples,
+                                     std::vector<std::size_t> ranks) {
+  const auto n = static_cast<std::size_t>(samples.size());
+  std::size_t last = 1;
+  for (std::size_t& rank : ranks) {
+    if (rank < last || rank > n) throw std::invalid_argument("ranks must ascend, from 1");
+    last = rank--;
+  }
+  return jf::without_gil(
+      [&] { return jf::statistics::order_statistics(samples.data(), n, ranks); });
+}
+
 py::tuple column_ends(const Columns& values) {
   const SampleColumns samples = samples_of(values);
   const auto found = jf::without_gil([&] { return jf::statistics::column_ends(samples); });
   return py::make_tuple(jf::as_array(found.low), jf::as_array(found.high));
 }
 
-// Calls f with a number of the unsigned type of that many bytes.
-void with_offset(py::ssize_t bytes, const auto& f) {
-  switch (bytes) {
-    case 1:
-      return f(std::uint8_t{});
-    case 2:
-      return f(std::uint16_t{});
-    case 4:
-      return f(std::uint32_t{});
-    case 8:
-      return f(std::uint64_t{});
-    default:
-      throw std::invalid_argument("offsets must have 1, 2, 4 or 8 bytes");
-  }
-}
-
-void check_packed(const py::array& packed, const Columns& values, const Ticks& base) {
+// Each column less its base, in the fewest bytes that the caller found for all.
+void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
   const bool fits = packed.ndim() == 2 && values.ndim() == 2 &&
                     packed.shape(0) == values.shape(0) && packed.shape(1) == values.shape(1) &&
                     base.size() == values.shape(1);
   if (!fits || !(packed.flags() & py::array::c_style) || packed.dtype().kind() != 'u')
     throw std::invalid_argument("packed must be unsigned, in order, and of the shape of values");
-}
-
-// Each column less its base, in the fewest bytes that the caller found for all.
-void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
-  check_packed(packed, values, base);
   const SampleColumns samples = samples_of(values);
-  with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
+  const auto pack_as = [&]<class Offset>(Offset) {
     auto* out = static_cast<Offset*>(packed.mutable_data());
     jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out); });
-  });
-}
-
-void unpack_offsets(const py::array& packed, const Ticks& base, Columns out) {
-  check_packed(packed, out, base);
-  const SampleColumns samples = samples_of(out);  // its strides
-  const std::ptrdiff_t column = out.strides(1) / static_cast<py::ssize_t>(sizeof(Tick));
-  Tick* to = out.mutable_data();
-  with_offset(packed.itemsize(), [&]<class Offset>(Offset) {
-    const auto* from = static_cast<const Offset*>(packed.data());
-    jf::without_gil([&] {
-      jf::statistics::unpack(from, samples.realizations, samples.columns.size(), base.data(),
-                             samples.row, column, to);
-    });
-  });
+  };
+  switch (packed.itemsize()) {
+    case 1:
+      return pack_as(std::uint8_t{});
+    case 2:
+      return pack_as(std::uint16_t{});
+    case 4:
+      return pack_as(std::uint32_t{});
+    default:
+      return pack_as(std::uint64_t{});
+  }
 }
 
 // The sum of coefficient * column, and a constant, in each realization.
-void linear_form(const Columns& values, const std::vector<py::ssize_t>& columns,
+void linear_form(const py::array& values, const std::vector<py::ssize_t>& columns,
                  const std::vector<Tick>& coefficients, Tick constant, py::array_t<Tick> out) {
   const SampleColumns samples = samples_of(values, columns);
   if (columns.size() != coefficients.size())
@@ -203,11 +201,13 @@ void jf::bind_statistics(py::module_& m) {
   m.def("third_moments", &third_moments, py::arg("samples"));
   m.def("count_buckets", &count_buckets, py::arg("values"));
   m.def("merge_buckets", &merge_buckets, py::arg("one"), py::arg("other"));
+  m.def("order_statistics", &order_statistics<Tick>, py::arg("samples").noconvert(),
+        py::arg("ranks"));
+  m.def("order_statistics", &order_statistics<double>, py::arg("samples").noconvert(),
+        py::arg("ranks"));
   m.def("column_ends", &column_ends, py::arg("values"));
   m.def("pack_offsets", &pack_offsets, py::arg("values"), py::arg("base"),
         py::arg("packed").noconvert());
-  m.def("unpack_offsets", &unpack_offsets, py::arg("packed"), py::arg("base"),
-        py::arg("out").noconvert());
   m.def("linear_form", &linear_form, py::arg("values"), py::arg("columns"), py::arg("coefficients"),
         py::arg("constant"), py::arg("out").noconvert());
   m.def("quotients", &quotients, py::arg("x"), py::arg("y"), py::arg("one"));

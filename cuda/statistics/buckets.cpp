@@ -1,9 +1,13 @@
 // Histograms of samples: a hash table that grows coarser as more buckets fill; merging of two.
+// Order statistics: only the samples in the buckets of these ranks are looked at more closely.
 #include "statistics/buckets.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 namespace jf::statistics {
 namespace {
@@ -99,7 +103,86 @@ class Table {
   std::vector<Bucket> slots_;
 };
 
+// Keys are unsigned, and ascend as samples do.
+using Key = std::uint64_t;
+constexpr Key kSign = Key{1} << 63;
+Key key_of(Key key) { return key; }
+Key key_of(Tick sample) { return static_cast<Key>(sample) ^ kSign; }
+Key key_of(double sample) {
+  const auto bits = std::bit_cast<Key>(std::isnan(sample) ? std::fabs(sample) : sample);
+  return bits & kSign ? ~bits : bits | kSign;
+}
+
+template <class Sample>
+Sample sample_of(Key key) {
+  if constexpr (std::is_same_v<Sample, Tick>)
+    return static_cast<Tick>(key ^ kSign);
+  else
+    return std::bit_cast<Sample>(key & kSign ? key ^ kSign : ~key);
+}
+
+// Puts the keys of some ranks, ascending, into `out`, and returns its end. The samples are those of
+// rank `before` and the ranks after it.
+template <class Sample>
+Key* select(const Sample* samples, std::size_t n, std::size_t before,
+            std::span<const std::size_t> ranks, Key* out) {
+  constexpr int kBits = 11;
+  constexpr std::size_t kFew = 256, kNone = std::numeric_limits<std::size_t>::max();
+  if (n <= kFew) {
+    Key sorted[kFew];
+    std::transform(samples, samples + n, sorted, [](Sample sample) { return key_of(sample); });
+    std::sort(sorted, sorted + n);
+    return std::transform(ranks.begin(), ranks.end(), out,
+                          [&](std::size_t rank) { return sorted[rank - before]; });
+  }
+  Key low = ~Key{0}, high = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    low = std::min(low, key_of(samples[i]));
+    high = std::max(high, key_of(samples[i]));
+  }
+  if (low == high) return std::fill_n(out, ranks.size(), low);
+  const int shift = std::max(static_cast<int>(std::bit_width(high - low)) - kBits, 0);
+  const auto bucket_of = [&](Sample sample) { return (key_of(sample) - low) >> shift; };
+  std::vector<std::size_t> counts(1 << kBits), end(1 << kBits, kNone);
+  for (std::size_t i = 0; i < n; ++i) ++counts[bucket_of(samples[i])];
+  // Calls use(bucket, rank of its first sample, its ranks).
+  const auto for_each_bucket = [&](const auto& use) {
+    auto rank = ranks.begin();
+    for (std::size_t bucket = 0, at = before; rank != ranks.end(); at += counts[bucket++]) {
+      const auto first = rank;
+      while (rank != ranks.end() && *rank < at + counts[bucket]) ++rank;
+      if (rank != first) use(bucket, at, std::span(first, rank));
+    }
+  };
+  std::size_t kept = 0;
+  for_each_bucket([&](std::size_t bucket, std::size_t, auto) {
+    end[bucket] = kept;
+    kept += counts[bucket];
+  });
+  std::vector<Key> keys(kept);
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::size_t& at = end[bucket_of(samples[i])]; at != kNone) keys[at++] = key_of(samples[i]);
+  for_each_bucket([&](std::size_t bucket, std::size_t first, auto own) {
+    out = select(keys.data() + end[bucket] - counts[bucket], counts[bucket], first, own, out);
+  });
+  return out;
+}
+
 }  // namespace
+
+template <class Sample>
+std::vector<Sample> order_statistics(const Sample* samples, std::size_t n,
+                                     const std::vector<std::size_t>& ranks) {
+  std::vector<Key> keys(ranks.size());
+  select(samples, n, 0, ranks, keys.data());
+  std::vector<Sample> found;
+  for (const Key key : keys) found.push_back(sample_of<Sample>(key));
+  return found;
+}
+
+using Ranks = std::vector<std::size_t>;
+template std::vector<Tick> order_statistics(const Tick*, std::size_t, const Ranks&);
+template std::vector<double> order_statistics(const double*, std::size_t, const Ranks&);
 
 Histogram count(const Tick* values, std::size_t n) {
   Table table(n);

@@ -1,5 +1,5 @@
 // Counts of samples in buckets that are as narrow as their number allows: stats/histogram.py says
-// which.
+// which. And order statistics.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,10 @@ struct Histogram {
 Histogram count(const Tick* values, std::size_t n);
 // Of all samples of both.
 Histogram merge(const Histogram& one, const Histogram& other);
+
+// The samples of ranks that ascend from 0, as if they were sorted: Tick or double, NaN last.
+template <class Sample>
+std::vector<Sample> order_statistics(const Sample* samples, std::size_t n,
+                                     const std::vector<std::size_t>& ranks);
 
 }  // namespace jf::statistics

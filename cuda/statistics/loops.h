@@ -11,8 +11,9 @@ namespace jf::statistics {
 constexpr std::size_t kBlock = 256;  // realizations that are summed up at once, in the cache
 
 struct Loops {
-  // Copies one column of a block: realization r is from[r * row].
-  void (*gather)(const Tick* from, std::ptrdiff_t row, std::size_t n, Tick* out);
+  // Copies one column of a block: realization r is from[r * row], of so many bytes. Eight are a
+  // Tick, fewer are unsigned.
+  void (*gather)(const void* from, int bytes, std::ptrdiff_t row, std::size_t n, Tick* out);
   // The ends of a run of samples; low and high hold those of the samples before.
   void (*extend)(const Tick* x, std::size_t n, Tick* low, Tick* high);
   // Digits of 32 bits of x - base; the second ones where `second` is not null.
@@ -23,11 +24,13 @@ struct Loops {
   // The same of any digits: the sums of both halves of the products.
   void (*dot)(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t* low,
               std::uint64_t* high);
+  // The sum of products of three digits: sums[0] + 2^32 sums[1] + 2^64 sums[2].
+  void (*dot_three)(const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
+                    std::uint64_t* sums);
   // The sum of the digits of a block.
   std::uint64_t (*sum)(const std::uint32_t* a);
   // Adds coefficient * from. Wraps around, as an array of int64 does.
-  void (*add_scaled)(const Tick* from, std::ptrdiff_t row, std::size_t n, Tick coefficient,
-                     Tick* out);
+  void (*add_scaled)(const Tick* from, std::size_t n, Tick coefficient, Tick* out);
   // x / y in whole multiples of 1 / one, at most `most`; 0 / 0 is 1.
   void (*quotients)(const Tick* x, const Tick* y, std::size_t n, double one, double most,
                     Tick* out);

@@ -10,11 +10,21 @@ namespace {
 using Word = std::uint64_t;
 using Digit = std::uint32_t;
 
-void gather(const Tick* __restrict from, std::ptrdiff_t row, std::size_t n, Tick* __restrict out) {
+template <class Item>
+void gather_items(const Item* __restrict from, std::ptrdiff_t row, std::size_t n,
+                  Tick* __restrict out) {
   if (row == 1)
-    for (std::size_t r = 0; r < n; ++r) out[r] = from[r];
+    for (std::size_t r = 0; r < n; ++r) out[r] = static_cast<Tick>(from[r]);
   else
-    for (std::size_t r = 0; r < n; ++r) out[r] = from[static_cast<std::ptrdiff_t>(r) * row];
+    for (std::size_t r = 0; r < n; ++r)
+      out[r] = static_cast<Tick>(from[static_cast<std::ptrdiff_t>(r) * row]);
+}
+
+void gather(const void* from, int bytes, std::ptrdiff_t row, std::size_t n, Tick* out) {
+  if (bytes == 1) gather_items(static_cast<const std::uint8_t*>(from), row, n, out);
+  if (bytes == 2) gather_items(static_cast<const std::uint16_t*>(from), row, n, out);
+  if (bytes == 4) gather_items(static_cast<const Digit*>(from), row, n, out);
+  if (bytes == 8) gather_items(static_cast<const Tick*>(from), row, n, out);
 }
 
 void extend(const Tick* x, std::size_t n, Tick* low, Tick* high) {
@@ -53,19 +63,33 @@ void dot(const Digit* __restrict a, const Digit* __restrict b, Word* low, Word* 
   *high = upper;
 }
 
+void dot_three(const Digit* __restrict a, const Digit* __restrict b, const Digit* __restrict c,
+               Word* sums) {
+  Word low = 0, middle = 0, high = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    const Word product = Word{a[r]} * b[r];
+    const Word lower = Word{static_cast<Digit>(product)} * c[r];
+    const Word upper = Word{static_cast<Digit>(product >> 32)} * c[r];
+    low += static_cast<Digit>(lower);
+    middle += (lower >> 32) + static_cast<Digit>(upper);
+    high += upper >> 32;
+  }
+  sums[0] = low;
+  sums[1] = middle;
+  sums[2] = high;
+}
+
 Word sum(const Digit* a) {
   Word total = 0;
   for (std::size_t r = 0; r < kBlock; ++r) total += a[r];
   return total;
 }
 
-void add_scaled(const Tick* __restrict from, std::ptrdiff_t row, std::size_t n, Tick coefficient,
+void add_scaled(const Tick* __restrict from, std::size_t n, Tick coefficient,
                 Tick* __restrict out) {
   const Word times = static_cast<Word>(coefficient);
   for (std::size_t r = 0; r < n; ++r)
-    out[r] =
-        static_cast<Tick>(static_cast<Word>(out[r]) +
-                          times * static_cast<Word>(from[static_cast<std::ptrdiff_t>(r) * row]));
+    out[r] = static_cast<Tick>(static_cast<Word>(out[r]) + times * static_cast<Word>(from[r]));
 }
 
 void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n, double one,
@@ -81,7 +105,7 @@ void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n
 
 }  // namespace
 
-const Loops JF_NAME(loops_, JF_ISA) = {gather, extend, split,      dot_narrow,
-                                       dot,    sum,    add_scaled, quotients};
+const Loops JF_NAME(loops_, JF_ISA) = {gather,    extend, split,      dot_narrow, dot,
+                                       dot_three, sum,    add_scaled, quotients};
 
 }  // namespace jf::statistics

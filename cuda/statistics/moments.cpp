@@ -28,37 +28,49 @@ void for_each_column(const SampleColumns& samples, const Loops& loops, const aut
   std::vector<Tick> values(kBlock);
   for (std::size_t at = 0; at < samples.realizations; at += kBlock) {
     const std::size_t size = std::min(kBlock, samples.realizations - at);
-    const Tick* block = samples.data + static_cast<std::ptrdiff_t>(at) * samples.row;
+    const std::ptrdiff_t block = static_cast<std::ptrdiff_t>(at) * samples.row;
     for (std::size_t c = 0; c < samples.columns.size(); ++c) {
-      loops.gather(block + samples.columns[c], samples.row, size, values.data());
+      const auto* from = static_cast<const std::byte*>(samples.data) +
+                         (block + samples.columns[c]) * samples.bytes;
+      loops.gather(from, samples.bytes, samples.row, size, values.data());
       use(c, values.data(), size);
     }
     done();
   }
 }
 
-// Sums of products of three digits, where there are kDigits of them.
-template <int kDigits>
-void add_triples(const std::uint32_t* const* digits, std::size_t n, ThirdMoments& total) {
-  constexpr int kPairs = kDigits * (kDigits + 1) / 2;
-  constexpr int kTriples = kPairs * (kDigits + 2) / 3;
-  Sum sums[kDigits] = {}, products[kPairs] = {}, triples[kTriples] = {};
-  for (std::size_t r = 0; r < n; ++r) {
-    int pair = 0, triple = 0;
-    for (int i = 0; i < kDigits; ++i) {
-      const std::uint64_t one = digits[i][r];
-      sums[i] += one;
-      for (int j = i; j < kDigits; ++j) {
-        const std::uint64_t product = one * digits[j][r];
-        products[pair++] += product;
-        for (int k = j; k < kDigits; ++k) triples[triple++] += Sum{product} * digits[k][r];
+// Digits of a block: number i begins at i * kBlock. Zeros are beyond the last realization.
+struct Block {
+  std::size_t width;
+  int bits;
+  Digits digits = Digits(width * kBlock);
+
+  std::uint32_t* digit(std::size_t i) { return digits.data() + i * kBlock; }
+
+  // The digits of the column c of `columns`: the first ones of all come before the second ones.
+  void put(const Loops& loops, std::size_t c, std::size_t columns, const Tick* values, Tick low,
+           std::size_t size) {
+    for (std::size_t i = c; i < width && size < kBlock; i += columns)
+      std::fill_n(digit(i), kBlock, 0);
+    loops.split(values, low, size, digit(c), width > columns ? digit(columns + c) : nullptr);
+  }
+
+  void add(const Loops& loops, std::vector<Sum>& sums, std::vector<Sum>& products) {
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      sums[i] += loops.sum(digit(i));
+      for (std::size_t j = i; j < width; ++j) {
+        if (bits <= kNarrow) {
+          products[pair++] += loops.dot_narrow(digit(i), digit(j));
+        } else {
+          std::uint64_t lower, upper;
+          loops.dot(digit(i), digit(j), &lower, &upper);
+          products[pair++] += lower + (Sum{upper} << kDigit);
+        }
       }
     }
   }
-  for (int i = 0; i < kDigits; ++i) total.sums[i] += sums[i];
-  for (int i = 0; i < kPairs; ++i) total.products[i] += products[i];
-  for (int i = 0; i < kTriples; ++i) total.triples[i] += triples[i];
-}
+};
 
 }  // namespace
 
@@ -81,31 +93,18 @@ template <class Offset>
 void pack(const SampleColumns& samples, const Tick* base, Offset* packed) {
   const std::size_t columns = samples.columns.size();
   for (std::size_t r = 0; r < samples.realizations; ++r) {
-    const Tick* row = samples.data + static_cast<std::ptrdiff_t>(r) * samples.row;
+    const Tick* row =
+        static_cast<const Tick*>(samples.data) + static_cast<std::ptrdiff_t>(r) * samples.row;
     for (std::size_t c = 0; c < columns; ++c)
       *packed++ = static_cast<Offset>(static_cast<std::uint64_t>(row[samples.columns[c]]) -
                                       static_cast<std::uint64_t>(base[c]));
   }
 }
 
-template <class Offset>
-void unpack(const Offset* packed, std::size_t realizations, std::size_t columns, const Tick* base,
-            std::ptrdiff_t row, std::ptrdiff_t column, Tick* out) {
-  for (std::size_t r = 0; r < realizations; ++r, out += row)
-    for (std::size_t c = 0; c < columns; ++c)
-      out[static_cast<std::ptrdiff_t>(c) * column] =
-          static_cast<Tick>(std::uint64_t{*packed++} + static_cast<std::uint64_t>(base[c]));
-}
-
-#define JF_OFFSETS(Offset)                                                                  \
-  template void pack(const SampleColumns& samples, const Tick* base, Offset* packed);       \
-  template void unpack(const Offset* packed, std::size_t realizations, std::size_t columns, \
-                       const Tick* base, std::ptrdiff_t row, std::ptrdiff_t column, Tick* out)
-JF_OFFSETS(std::uint8_t);
-JF_OFFSETS(std::uint16_t);
-JF_OFFSETS(std::uint32_t);
-JF_OFFSETS(std::uint64_t);
-#undef JF_OFFSETS
+template void pack(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint16_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint32_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint64_t* packed);
 
 CrossMoments cross_moments(const SampleColumns& samples) {
   const Loops& loops = choose_loops();
@@ -121,47 +120,26 @@ CrossMoments cross_moments(const SampleColumns& samples) {
   const std::size_t width = columns * static_cast<std::size_t>(found.digits);
   found.sums.assign(width, 0);
   found.products.assign(width * (width + 1) / 2, 0);
-  std::vector<std::uint32_t> digits(width * kBlock);  // zeros beyond the last realization
-  const auto digit = [&](std::size_t i) { return digits.data() + i * kBlock; };
+  Block block{width, bits};
   for_each_column(
       samples, loops,
       [&](std::size_t c, const Tick* values, std::size_t size) {
-        if (size < kBlock) {
-          std::fill_n(digit(c), kBlock, 0);
-          if (found.digits == 2) std::fill_n(digit(columns + c), kBlock, 0);
-        }
-        loops.split(values, low[c], size, digit(c),
-                    found.digits == 2 ? digit(columns + c) : nullptr);
+        block.put(loops, c, columns, values, low[c], size);
       },
-      [&] {
-        std::size_t pair = 0;
-        for (std::size_t i = 0; i < width; ++i) {
-          found.sums[i] += loops.sum(digit(i));
-          for (std::size_t j = i; j < width; ++j) {
-            if (bits <= kNarrow) {
-              found.products[pair++] += loops.dot_narrow(digit(i), digit(j));
-            } else {
-              std::uint64_t lower, upper;
-              loops.dot(digit(i), digit(j), &lower, &upper);
-              found.products[pair++] += lower + (Sum{upper} << kDigit);
-            }
-          }
-        }
-      });
+      [&] { block.add(loops, found.sums, found.products); });
   return found;
 }
 
 void linear_form(const SampleColumns& samples, const std::vector<Tick>& coefficients, Tick constant,
                  Tick* out) {
   const Loops& loops = choose_loops();
-  // All terms of a block in turn: it is read from memory once.
-  for (std::size_t at = 0; at < samples.realizations; at += kBlock) {
-    const std::size_t size = std::min(kBlock, samples.realizations - at);
-    const Tick* block = samples.data + static_cast<std::ptrdiff_t>(at) * samples.row;
-    std::fill_n(out + at, size, constant);
-    for (std::size_t i = 0; i < coefficients.size(); ++i)
-      loops.add_scaled(block + samples.columns[i], samples.row, size, coefficients[i], out + at);
-  }
+  std::fill_n(out, samples.realizations, constant);
+  for_each_column(
+      samples, loops,
+      [&](std::size_t i, const Tick* values, std::size_t size) {
+        loops.add_scaled(values, size, coefficients[i], out);
+      },
+      [&] { out += kBlock; });
 }
 
 ThirdMoments third_moments(const std::vector<const Tick*>& samples, std::size_t realizations) {
@@ -187,17 +165,21 @@ ThirdMoments third_moments(const std::vector<const Tick*>& samples, std::size_t 
   found.sums.assign(width, 0);
   found.products.assign(width * (width + 1) / 2, 0);
   found.triples.assign(width * (width + 1) * (width + 2) / 6, 0);
-  std::vector<std::uint32_t> memory(width * kBlock);
-  std::vector<std::uint32_t*> digits;
-  for (std::size_t i = 0; i < width; ++i) digits.push_back(memory.data() + i * kBlock);
+  Block block{width, bits};
   for (std::size_t at = 0; at < realizations; at += kBlock) {
     const std::size_t size = std::min(kBlock, realizations - at);
     for (std::size_t s = 0; s < several; ++s)
-      loops.split(samples[s] + at, found.low[s], size, digits[s],
-                  found.digits == 2 ? digits[several + s] : nullptr);
-    if (width == 1) add_triples<1>(digits.data(), size, found);
-    if (width == 2) add_triples<2>(digits.data(), size, found);
-    if (width == 4) add_triples<4>(digits.data(), size, found);
+      block.put(loops, s, several, samples[s] + at, found.low[s], size);
+    block.add(loops, found.sums, found.products);
+    std::size_t triple = 0;
+    for (std::size_t i = 0; i < width; ++i)
+      for (std::size_t j = i; j < width; ++j)
+        for (std::size_t k = j; k < width; ++k) {
+          std::uint64_t sums[3];
+          loops.dot_three(block.digit(i), block.digit(j), block.digit(k), sums);
+          found.triples[triple++] +=
+              sums[0] + (Sum{sums[1]} << kDigit) + (Sum{sums[2]} << 2 * kDigit);
+        }
   }
   return found;
 }

@@ -15,11 +15,13 @@ __extension__ using Sum = unsigned __int128;
 constexpr int kDigit = 32;  // bits: a product of two digits is below 2^64, of three below 2^96
 
 // Columns of samples, wherever they lie: realization r of column c is data[r * row + columns[c]].
+// Of Ticks, or of unsigned offsets in fewer bytes.
 struct SampleColumns {
-  const Tick* data;
+  const void* data;
   std::size_t realizations;
   std::ptrdiff_t row;
   std::vector<std::ptrdiff_t> columns;
+  int bytes = sizeof(Tick);
 };
 
 // The smallest and the largest of each column; of no realizations the ends of int64, the wrong way
@@ -29,13 +31,10 @@ struct Ends {
 };
 Ends column_ends(const SampleColumns& samples);
 
-// Columns less their base, in order realization by realization; Offset is an unsigned type that
-// holds them.
+// Columns of Ticks less their base, in order realization by realization; Offset is an unsigned type
+// that holds them.
 template <class Offset>
 void pack(const SampleColumns& samples, const Tick* base, Offset* packed);
-template <class Offset>
-void unpack(const Offset* packed, std::size_t realizations, std::size_t columns, const Tick* base,
-            std::ptrdiff_t row, std::ptrdiff_t column, Tick* out);
 
 // Sums over realizations of the columns' digits. A column is its smallest value plus the sum of
 // digit d times 2^(32 d): the first digits of all columns, then the second ones, if any column

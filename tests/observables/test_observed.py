@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from jitterfly import _core as core
 from jitterfly import stats
 from jitterfly.observables import (
     MAX_COLUMNS,
@@ -301,8 +302,8 @@ def test_of_many_columns_those_are_summed_that_are_read():
 @pytest.mark.parametrize(
     "denominator", [1, SECOND, LinearForm.of(COLUMNS[1])], ids=["1", "s", "ratio"]
 )
-@pytest.mark.parametrize("count", [1, 2, 1000])
-def test_ascending_values_are_the_values_sorted(span, least, denominator, count):
+@pytest.mark.parametrize("count", [1, 2, 256, 257, 3000])
+def test_order_statistics_are_those_of_the_values_sorted(span, least, denominator, count):
     values = least + np.random.default_rng(count).integers(0, span, (count, 4))
     values[0, 0], values[-1, 0] = least + span - 1, least  # the whole range
     measure = Measure("any", LinearForm.of(COLUMNS[0]), denominator)
@@ -310,8 +311,28 @@ def test_ascending_values_are_the_values_sorted(span, least, denominator, count)
     expected = np.sort(values[:, 0])  # in ticks, whatever the unit
     if isinstance(denominator, LinearForm):
         expected = np.sort(measure(samples))
-    assert np.array_equal(measure.ascending(samples), expected, equal_nan=True)
+    data = CellData(samples)
+    for step in (1, 7, 250):
+        ranks = range(1, count + 1, step)
+        found = np.array(data.order_statistics(measure, ranks), expected.dtype)
+        assert np.array_equal(found, expected[::step], equal_nan=True)
     assert samples.values.tobytes() == values.tobytes()  # nobody writes into samples
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_order_statistics_of_few_values_and_far_ones(kind):
+    rng = np.random.default_rng(4)
+    few = np.where(rng.random(5000) < 0.9, 7, rng.integers(-(2**40), 2**60, 5000)).astype(kind)
+    special = few.copy()
+    if kind is np.float64:
+        special[::7], special[1::7], special[2::7] = np.nan, np.inf, -np.inf
+    for values in (few, special, np.full(5000, -3, kind)):
+        ranks = [1, 2, 300, 2500, 2501, 4990, 5000]
+        found = np.array(core.order_statistics(values, ranks), kind)
+        assert np.array_equal(found, np.sort(values)[np.array(ranks) - 1], equal_nan=True)
+    for wrong in ([0], [2, 1], [5001]):
+        with pytest.raises(ValueError, match="ranks must ascend, from 1"):
+            core.order_statistics(few, wrong)
 
 
 def test_too_small():

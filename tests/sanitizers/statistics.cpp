@@ -70,8 +70,19 @@ void check_packed(const std::vector<Tick>& values) {
   std::vector<Offset> packed(values.size());
   std::vector<Tick> back(values.size());
   pack(samples, &base, packed.data());
-  unpack(packed.data(), values.size(), 1, &base, 1, 1, back.data());
+  linear_form({packed.data(), values.size(), 1, {0}, sizeof(Offset)}, {1}, base, back.data());
   expect(back == values, "packed and unpacked are others");
+}
+
+template <class Sample>
+void check_order_statistics(const std::vector<Sample>& values) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t i = 0; i < values.size(); i += 1 + i / 2) ranks.push_back(i);
+  std::vector<Sample> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const auto found = order_statistics(values.data(), values.size(), ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    expect(found[i] == sorted[ranks[i]], "wrong order statistics");
 }
 
 void check_buckets(const std::vector<Tick>& values) {
@@ -103,5 +114,7 @@ int main() {
       if (bits <= 32) check_packed<std::uint32_t>(values);
       if (bits == 1) check_packed<std::uint8_t>(values);
       check_buckets(values);
+      check_order_statistics(values);
+      check_order_statistics(std::vector<double>(values.begin(), values.end()));
     }
 }

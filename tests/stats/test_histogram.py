@@ -196,3 +196,6 @@ def test_what_is_written_into_is_not_converted():
     shifted = np.zeros(3 * 16 + 1, np.uint8)[1:].view(np.int64).reshape(3, 2)
     with pytest.raises(ValueError, match="aligned"):
         core.column_ends(shifted)
+    for other in (np.float64, np.int32, np.uint64):
+        with pytest.raises(ValueError, match="int64, or offsets"):
+            core.linear_form(values.astype(other), [0], [1], 0, np.zeros(3, np.int64))

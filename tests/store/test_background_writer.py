@@ -190,10 +190,13 @@ def test_too_much_is_left_to_the_files(monkeypatch):
     assert next(recent.pieces(1, 0, 25))[2] is not None
 
 
+@pytest.mark.parametrize(("bits", "size"), [(8, 1), (9, 2), (17, 4), (32, 4), (33, 8), (63, 8)])
 @pytest.mark.parametrize("width", [1, 3])
-def test_what_is_made_early_is_what_is_made_when_asked_for(width):
+def test_what_is_made_early_is_what_is_made_when_asked_for(width, bits, size):
     columns = (Column("", "a"), Column("", "b"), Column("", "c"))[:width]
-    values = np.random.default_rng(3).integers(-(2**62), 2**62, (1000, width))
+    values = np.random.default_rng(3).integers(0, 2**bits, (1000, width)) - 2 ** (bits - 1)
+    values[0], values[-1] = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1  # the whole range
+    values += 2**62 >> bits
     plain, piece = Ticks(columns, values[:400].copy(), values[400:].copy()), Piece(values)
     prepared = Ticks(columns, piece)
     behind = BackgroundWriter()
@@ -208,6 +211,11 @@ def test_what_is_made_early_is_what_is_made_when_asked_for(width):
             assert np.array_equal(prepared.linear_form(form), plain.linear_form(form))
         assert prepared.cross_moments() == plain.cross_moments()
         assert prepared.cross_moments(columns[-1:]) == plain.cross_moments(columns[-1:])
+        assert np.array_equal(prepared.values, values)
+        assert prepared.nbytes == values.size * size  # in as few bytes as hold them
+        part = prepared.first(300)
+        assert np.array_equal(part.values, values[:300])
+        assert part.cross_moments() == plain.first(300).cross_moments()
 
 
 def test_new_files_are_synchronized_behind_and_replaced_ones_before(tmp_path, monkeypatch):

@@ -107,13 +107,13 @@ def test_a_cell_by_its_place(out):
 def reads(monkeypatch):
     """Files whose samples are read, while the store keeps those of one cell only."""
     found = []
-    read_samples = RecordSeries.samples
+    read_samples = RecordSeries.pieces
 
     def counted(self, *arguments):
         found.append(self)
         return read_samples(self, *arguments)
 
-    monkeypatch.setattr(RecordSeries, "samples", counted)
+    monkeypatch.setattr(RecordSeries, "pieces", counted)
     monkeypatch.setattr("jitterfly.store.store._MOST_DATA", 1)
     return found
 

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 PICKS = ("only", "smallest numerator", "smallest denominator", "set")
 SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
+PACKINGS, WIDEST = ("<u1", "<u2", "<u4"), "<u8"
+"""Types of what samples are above the smallest one of their column."""
 
 
 @dataclass(frozen=True)
@@ -31,61 +33,101 @@ class Column:
     name: str
 
 
-class Prepared(NamedTuple):
-    """A piece of samples, prepared: sums and products of columns, each in one run of memory."""
-
-    cross_moments: CrossMoments
-    columns: Integers  # shape (columns, realizations): to gather one from rows touches all memory
-
-
 class Piece:
     """Raw samples of successive realizations, into which nothing writes.
 
     Parameters
     ----------
     values : int64 array, shape (realizations, columns)
-        Ticks of 1 ps.
+        Ticks of 1 ps; or, with `base`, how much they are above it: of a type of `PACKINGS`.
+    base : int64 array, shape (columns,), optional
     """
 
-    def __init__(self, values: Integers) -> None:
-        self.values = values
-        self._prepared: Callable[[], Prepared] | None = None
+    def __init__(self, values: npt.NDArray[Any], base: Integers | None = None) -> None:
+        self._held = values, base  # exchanged as one, by another thread
+        self._prepared: Callable[[], CrossMoments] | None = None
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._held[0])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The numbers of realizations and columns."""
+        return self._held[0].shape
+
+    @property
+    def values(self) -> Integers:
+        """The samples in ticks, shape (realizations, columns)."""
+        values, base = self._held
+        return values if base is None else values + base
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the samples."""
-        return self.values.nbytes
+        """Bytes that the samples take."""
+        return self._held[0].nbytes
 
-    def prepare(self, later: Callable[[Callable[[], Prepared]], Callable[[], Prepared]]) -> None:
+    def prepare(
+        self, later: Callable[[Callable[[], CrossMoments]], Callable[[], CrossMoments]]
+    ) -> None:
         """Have a thread make what will be asked for: sums, and columns in one run of memory.
 
         `later` has a function called in a thread, and returns what waits for its result.
         """
-        self._prepared = later(partial(_prepare, self.values))
+        self._prepared = later(self._prepare)
+
+    def _prepare(self) -> CrossMoments:
+        """Sum up, and keep each column in one run: to gather one from rows touches all memory."""
+        values, base = self._held
+        if base is None:
+            self._held = _narrow_columns(values)
+        values, base = self._held
+        return CrossMoments.of(values, base=base)
 
     def put_linear_form(
         self, index: Sequence[int], coefficients: Sequence[int], constant: int, out: Integers
     ) -> None:
         """Put the sum of some columns, each times its coefficient, and a constant into `out`."""
-        values = self.values if self._prepared is None else self._prepared().columns.T
+        if self._prepared is not None:
+            self._prepared()
+        values, base = self._held
+        if base is not None:
+            constant += sum(c * int(base[i]) for i, c in zip(index, coefficients, strict=True))
+            constant = (constant + 2**63) % 2**64 - 2**63  # as int64 wraps around
         core.linear_form(values, index, coefficients, constant, out)
 
     def cross_moments(self, index: Sequence[int]) -> CrossMoments:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
-            return self._prepared().cross_moments.take(index)
-        return CrossMoments.of(self.values, index)
+            return self._prepared().take(index)
+        values, base = self._held
+        return CrossMoments.of(values, index, base)
 
     def between(self, first: int, end: int) -> Piece:
         """Some of the realizations; itself where it is all of them."""
-        return self if end - first >= len(self) else Piece(self.values[first:end])
+        values, base = self._held
+        return self if end - first >= len(self) else Piece(values[first:end], base)
 
 
-def _prepare(values: Integers) -> Prepared:
-    return Prepared(CrossMoments.of(values), values.T.copy())
+def _narrow_columns(values: Integers) -> tuple[npt.NDArray[Any], Integers | None]:
+    """Return columns less their smallest values, in as few bytes as hold all, and these values.
+
+    Where that takes eight bytes, it is the samples as they are.
+    """
+    base, packing = narrow_packing(values)
+    if packing == WIDEST:
+        return values.T.copy().T, None
+    columns = np.empty(values.shape[::-1], packing)
+    for i, column in enumerate(columns):
+        core.pack_offsets(values[:, i : i + 1], base[i : i + 1], column[:, np.newaxis])
+    return columns.T, base
+
+
+def narrow_packing(values: Integers) -> tuple[Integers, str]:
+    """Return the smallest value of each column, and the type that holds what all are above it."""
+    base, high = core.column_ends(values)
+    # Unsigned, a difference of two int64 is right whatever the signs.
+    widest = int((high.view(np.uint64) - base.view(np.uint64)).max(initial=0))
+    return base, next(t for t in (*PACKINGS, WIDEST) if widest < 1 << 8 * np.dtype(t).itemsize)
 
 
 class Ticks:
@@ -100,13 +142,14 @@ class Ticks:
 
     def __init__(self, columns: tuple[Column, ...], *parts: Piece | Integers) -> None:
         pieces = tuple(part if isinstance(part, Piece) else Piece(part) for part in parts)
-        for values in (piece.values for piece in pieces):
-            if values.ndim != 2 or values.shape[1] != len(columns):
-                raise ValueError(
-                    f"values must have shape (realizations, {len(columns)}), got {values.shape}"
-                )
+        for values in (part for part in parts if not isinstance(part, Piece)):
             if values.dtype != np.int64:
                 raise ValueError(f"values must be int64, got {values.dtype}")
+        for shape in (piece.shape for piece in pieces):
+            if len(shape) != 2 or shape[1] != len(columns):
+                raise ValueError(
+                    f"values must have shape (realizations, {len(columns)}), got {shape}"
+                )
         self.columns = columns
         self.parts = pieces or (Piece(np.empty((0, len(columns)), np.int64)),)
 
@@ -192,6 +235,16 @@ class LinearForm:
     def of(cls, column: Column) -> LinearForm:
         """One column."""
         return cls(((1, column),))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.terms, self.constant))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[LinearForm], tuple[Any, ...]]:
+        return LinearForm, (self.terms, self.constant)  # texts have another hash elsewhere
 
     def __call__(self, ticks: Ticks) -> Integers:
         """The value in every realization, int64, shape (realizations,)."""
@@ -308,10 +361,14 @@ class Measure:
 
     def __call__(self, ticks: Ticks) -> Floats:
         """The value in every realization; 1 where it is 0 / 0, two times that are both nothing."""
-        top = self.numerator(ticks)
+        return self.of_forms([form(ticks) for form in self.forms])
+
+    def of_forms(self, forms: Sequence[Integers]) -> Floats:
+        """The value in every realization, from that of each of its `forms`."""
+        top = forms[0]
         if not isinstance(self.denominator, LinearForm):
             return top / self.denominator
-        bottom = self.denominator(ticks)
+        bottom = forms[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = top / bottom
         values[(top == 0) & (bottom == 0)] = 1.0
@@ -322,27 +379,6 @@ class Measure:
         """The numerator, and a denominator that is measured: what samples are made of."""
         below = self.denominator
         return (self.numerator, below) if isinstance(below, LinearForm) else (self.numerator,)
-
-    def ascending(self, ticks: Ticks) -> npt.NDArray[Any]:
-        """The numerator in every realization (ticks), or the quotient of forms, sorted.
-
-        There must be some.
-        """
-        if isinstance(self.denominator, LinearForm):
-            values = self(ticks)
-            values.sort()
-            return values
-        top = self.numerator(ticks)
-        least = top.min()
-        if int(top.max()) - int(least) < 2**32:  # of half the width: sorted in 60 % of the time
-            top -= least
-            offsets = top.astype(np.uint32)
-            offsets.sort()
-            top[:] = offsets
-            top += least
-        else:
-            top.sort()
-        return top
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,11 @@ def check_statistic(name: str, where: str) -> str:
     )
 
 
-def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
+def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEvents:
     """Return what a cell's realizations show of rare events that the mean of a measure rests on.
 
     Of a ratio of means, those of ``numerator - ratio * denominator``. Beyond the raw realizations
-    they follow from exact sums; None where these are missing, and nothing else tells them.
+    they follow from exact sums.
     """
     below = measure.denominator
     if data.exact:
@@ -81,16 +81,27 @@ def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEv
     return third.rare_events_of_ratio(moments, ends)
 
 
-def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareEvents | None:
-    ticks, below = data.ticks, measure.denominator
-    if ticks is None:
-        return None
-    if not isinstance(below, LinearForm):
-        samples = measure(ticks)
+def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareEvents:
+    values = data.forms(measure)
+    if not measure.is_ratio:
+        samples = measure.of_forms(values)
         return RareEvents.of(samples, samples.mean(), noise_free=measure.noise_free)
-    top, bottom = measure.numerator(ticks).astype(float), below(ticks).astype(float)
+    top, bottom = (value.astype(float) for value in values)
     found = RareEvents.of_ratio(top, bottom, moments.x / (moments.y or 1))
     return found._replace(count=found.count * data.count / data.raw_count)
+
+
+def _ranks(count: int, q: float, confidence: float) -> tuple[int, int | None, int | None]:
+    """Return the rank of a quantile, and those that enclose it."""
+    return quantile_rank(count, q), *binomial_ranks(count, q, confidence)
+
+
+@lru_cache(maxsize=16)
+def _usual_ranks(count: int, confidence: float) -> frozenset[int]:
+    """Return the ranks of all quantiles that are shown unless something else is asked for."""
+    shares = filter(None, map(quantile_share, STATISTICS))
+    ranks = (rank for share in shares for rank in _ranks(count, share, confidence))
+    return frozenset(rank for rank in ranks if rank is not None)
 
 
 class Observed:
@@ -193,16 +204,16 @@ class Observed:
         return not self.is_set and self.measure.distribution
 
     @cached_property
-    def _rare_events(self) -> RareEvents | None:
-        return self.data.once(
+    def _rare_events(self) -> RareEvents:
+        return self.data.once(  # type: ignore[no-any-return]
             ("rare events", self.measure.key, self.measure.noise_free),
             lambda: rare_events_of(self.measure, self.data, self._moments),
         )
 
     @property
     def events(self) -> float:
-        """The number of rare events of the mean (see `rare_events_of`); 0: none, or unknown."""
-        return 0.0 if self._rare_events is None else float(self._rare_events.count)
+        """The number of rare events of the mean (see `rare_events_of`); 0: none."""
+        return float(self._rare_events.count)
 
     def mean_ticks(self, columns: Sequence[Column]) -> list[float]:
         """Means of some of its columns, in ticks."""
@@ -224,8 +235,7 @@ class Observed:
         certain = self.measure.numerator == self.measure.denominator
         if self.is_set or not self.noisy or certain or found.too_small:
             return found
-        if self._rare_events is not None:
-            found = replace(self._rare_events.widen(found), events=None)
+        found = replace(self._rare_events.widen(found), events=None)
         if any(self._is_unmet(*part) for part in self.measure.parts):
             found = replace(found, low=-math.inf, high=math.inf)
         return found.bounded(self.measure.lower_bound)
@@ -268,29 +278,39 @@ class Observed:
         n = self.realizations
         if not self.has_distribution:
             return self._without_interval(math.nan, confidence)
-        at, (low, high) = quantile_rank(n, q), binomial_ranks(n, q, confidence)
+        at, low, high = _ranks(n, q, confidence)
         return Estimate(
-            self._order_statistic(at)[1],
-            -math.inf if low is None else self._order_statistic(low)[0],
-            math.inf if high is None else self._order_statistic(high)[2],
+            self._order_statistic(at, confidence)[1],
+            -math.inf if low is None else self._order_statistic(low, confidence)[0],
+            math.inf if high is None else self._order_statistic(high, confidence)[2],
             confidence,
             n,
         )
 
-    def _order_statistic(self, rank: int) -> tuple[float, float, float]:
-        """Return where the sample of that rank is: low, middle, high."""
+    def _order_statistic(
+        self, rank: int, confidence: float | None = None
+    ) -> tuple[float, float, float]:
+        """Return where the sample of that rank is: low, middle, high.
+
+        With a confidence it is found together with those of the usual quantiles: who asks for one
+        asks for the others, too.
+        """
         # In ticks, or quotients of two forms: measures of other units share them.
-        key = ("order statistic", *self.measure.forms, rank)
-        low, middle, high = self.data.once(key, lambda: self._find_order_statistic(rank))
+        forms, numbers = self.measure.forms, self.data.computed.numbers
+        key = ("order statistic", *forms, rank)
+        if self.exact and key not in numbers:
+            n = self.realizations
+            usual = _usual_ranks(n, confidence) if confidence is not None else ()
+            ranks = sorted({1, rank, *usual, n})
+            found = map(float, self.data.order_statistics(self.measure, ranks))
+            for each, x in zip(ranks, found, strict=True):
+                numbers[("order statistic", *forms, each)] = x, x, x
+        low, middle, high = self.data.once(key, lambda: self._order_statistic_of_buckets(rank))
         below = self.measure.denominator
         scale = 1 if isinstance(below, LinearForm) else below
         return low / scale, middle / scale, high / scale
 
-    def _find_order_statistic(self, rank: int) -> tuple[float, float, float]:
-        ordered = self.data.ordered(self.measure) if self.exact else None
-        if ordered is not None:
-            value = float(ordered[rank - 1])
-            return value, value, value
+    def _order_statistic_of_buckets(self, rank: int) -> tuple[float, float, float]:
         low, middle, high = self.data.histogram(self.measure).order_statistic(rank)
         if self.measure.is_ratio:  # rounded to a whole multiple
             return (low - 0.5) / RATIO_ONE, middle / RATIO_ONE, (high + 0.5) / RATIO_ONE

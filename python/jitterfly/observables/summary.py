@@ -60,6 +60,14 @@ class SampleStatistics:
             raise ValueError(f"{measure.name} has no denominator to be compared with")
         return self._once(_count_wins, measure)
 
+    def values(self, measure: Measure) -> list[Integers]:
+        """The value of each form of a measure in every realization; nobody may write into it."""
+        known = self._values
+        self._values = {
+            form: known[form] if form in known else self._value_of(form) for form in measure.forms
+        }
+        return [self._values[form] for form in measure.forms]
+
     @property
     def nbytes(self) -> int:
         """Bytes of the forms that are kept for the next statistic of the same measure."""
@@ -68,12 +76,7 @@ class SampleStatistics:
     def _once(self, make: Callable[..., T], measure: Measure) -> T:
         key = (make, *measure.forms)
         if key not in self._made:
-            known = self._values
-            self._values = {
-                form: known[form] if form in known else self._value_of(form)
-                for form in measure.forms
-            }
-            self._made[key] = make(*(self._values[form] for form in measure.forms))
+            self._made[key] = make(*self.values(measure))
         found: T = self._made[key]
         return found
 
@@ -268,39 +271,41 @@ class CellData:
     ----------
     ticks : Ticks, callable or None
         Raw samples of the first realizations; or what reads them, when they are first asked for.
-    rest : Summary or None
-        Of the realizations after them.
+    rest : Summary, callable or None
+        Of the realizations after them; or what reads it, when it is first asked for.
     computed : Computed, optional
         Of the same samples.
-    raw_count : int, optional
-        Of samples that are not read yet: how many. Without a reader, that of `ticks`.
+    raw_count, rest_count : int, optional
+        Realizations of `ticks` and of `rest` that are not read yet.
     """
 
     def __init__(
         self,
         ticks: Ticks | Callable[[], Ticks] | None,
-        rest: Summary | None = None,
+        rest: Summary | Callable[[], Summary] | None = None,
         computed: Computed | None = None,
         raw_count: int | None = None,
+        rest_count: int | None = None,
     ) -> None:
         if isinstance(ticks, Ticks) or ticks is None:
             raw_count = 0 if ticks is None else len(ticks)
-        if raw_count is None:
-            raise ValueError("raw_count must be given for samples that are not read yet")
-        if not raw_count and (rest is None or not rest.count):
+        if isinstance(rest, Summary) or rest is None:
+            rest_count = 0 if rest is None else rest.count
+        if raw_count is None or rest_count is None:
+            raise ValueError("raw_count or rest_count must be given for what is not read yet")
+        if not raw_count and not rest_count:
             raise ValueError("a cell without any realizations has no data")
-        self.raw_count = raw_count
+        self.raw_count, self._rest_count = raw_count, rest_count
         self._ticks = ticks if raw_count else None
-        self.rest = rest if rest is not None and rest.count else None
+        self._rest = rest if rest_count else None
         self.computed = Computed() if computed is None else computed
         self._of_samples = SampleStatistics(self._value_of)
         self._histograms: dict[str, Histogram] = {}
-        self._ordered: tuple[tuple[LinearForm, ...], npt.NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with the samples: what reads them stays here, and what is made again."""
-        made = {"_of_samples": SampleStatistics(self._value_of), "_ordered": None}
-        return {**self.__dict__, "_ticks": self.ticks, **made}
+        made = {"_of_samples": SampleStatistics(self._value_of)}
+        return {**self.__dict__, "_ticks": self.ticks, "_rest": self.rest, **made}
 
     @property
     def ticks(self) -> Ticks | None:
@@ -311,21 +316,28 @@ class CellData:
         return ticks
 
     @property
+    def rest(self) -> Summary | None:
+        """The summary of the realizations after them; None where all are raw samples."""
+        rest = self._rest
+        if rest is not None and not isinstance(rest, Summary):
+            rest = self._rest = rest()
+        return rest
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the samples that are in memory, and of what is kept of them."""
         samples = self._ticks.nbytes if isinstance(self._ticks, Ticks) else 0
-        ordered = 0 if self._ordered is None else self._ordered[1].nbytes
-        return samples + self._of_samples.nbytes + ordered
+        return samples + self._of_samples.nbytes
 
     @property
     def count(self) -> int:
         """Realizations."""
-        return self.raw_count + (0 if self.rest is None else self.rest.count)
+        return self.raw_count + self._rest_count
 
     @property
     def exact(self) -> bool:
         """Return whether all realizations are there as raw samples."""
-        return self.rest is None
+        return not self._rest_count
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -404,14 +416,19 @@ class CellData:
         """The measure in every raw realization, in its unit; None without any."""
         return None if self.ticks is None else measure(self.ticks)
 
-    def ordered(self, measure: Measure) -> npt.NDArray[Any] | None:
-        """Its `Measure.ascending`; that of the forms that were asked for last is kept."""
-        if self.ticks is None:
-            return None
-        if self._ordered is None or self._ordered[0] != measure.forms:
-            self._ordered = None  # its memory is taken again
-            self._ordered = measure.forms, measure.ascending(self.ticks)
-        return self._ordered[1]
+    def forms(self, measure: Measure) -> list[Integers]:
+        """The value of each form of a measure in every raw realization; there must be some."""
+        return self._of_samples.values(measure)
+
+    def order_statistics(self, measure: Measure, ranks: Sequence[int]) -> list[Any]:
+        """The numerators (ticks) or quotients of raw realizations of some ranks, which ascend.
+
+        There must be some; rank 1 is the smallest.
+        """
+        values = self.forms(measure)
+        return core.order_statistics(
+            measure.of_forms(values) if measure.is_ratio else values[0], ranks
+        )
 
     def once(self, what: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """The few numbers that `make` gives, kept under the name `what` for the next who asks."""

@@ -499,16 +499,26 @@ def undersampled_noise(
     ]  # fmt: skip
     if found or not measure.is_paired:
         return found
-    ticks = observed.data.ticks
-    if ticks is None:
+    data = observed.data
+    if not data.raw_count:
         return found
-    return hits_of_one_side(
-        list(chain(*acting.values())),
-        lambda count: measure.difference(ticks.first(count), ratio),
-        len(ticks),
-        size,
-        half_width,
-        realizations=n,
+
+    def differences(count: int) -> npt.NDArray[Any]:
+        assert data.ticks is not None
+        return measure.difference(data.ticks.first(count), ratio)
+
+    # A table and a CSV ask for the same; what acts follows from the cell and from these.
+    key = "hits of one side", measure.key, tuple(measure.spans.items()), half_width
+    return data.once(
+        key,
+        lambda: hits_of_one_side(
+            list(chain(*acting.values())),
+            differences,
+            data.raw_count,
+            size,
+            half_width,
+            realizations=n,
+        ),
     )
 
 

@@ -64,19 +64,28 @@ class CrossMoments:
     products: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, values: Integers, columns: Sequence[int] | None = None) -> CrossMoments:
-        """Sum up int64 samples, shape (realizations, columns); of all columns, or of some."""
+    def of(
+        cls,
+        values: npt.NDArray[Any],
+        columns: Sequence[int] | None = None,
+        base: Integers | None = None,
+    ) -> CrossMoments:
+        """Sum up int64 samples, shape (realizations, columns); of all columns, or of some.
+
+        With `base`, of each column, the samples are how much they are above it, in unsigned
+        integers of up to 4 bytes.
+        """
         refuse_masked(values, "values must be int64")
-        if values.ndim != 2 or values.dtype != np.int64:
+        if values.ndim != 2 or (base is None and values.dtype != np.int64):
             raise ValueError(
                 f"values must be int64 of shape (realizations, columns), "
                 f"got {values.dtype} of shape {values.shape}"
             )
-        chosen = range(values.shape[1]) if columns is None else columns
+        chosen = list(range(values.shape[1]) if columns is None else columns)
         count, width = len(values), len(chosen)
         if not count or not width:
             return cls(count, _zeros(width), _zeros(width, width))
-        found = core.cross_moments(values, list(chosen))
+        found = core.cross_moments(values, chosen)
         # What is left above the smallest value takes few bits: sums of its digits.
         digits = found["digits"]
         totals, squares = _zeros(digits * width), _zeros(digits * width, digits * width)
@@ -89,10 +98,12 @@ class CrossMoments:
         products = sum(
             weights[i] * weights[j] * parts[i, :, j] for i in range(digits) for j in range(digits)
         )
-        base = found["base"].astype(object)
-        outer = np.outer(base, sums)
-        products = products + outer + outer.T + count * np.outer(base, base)
-        return cls(count, sums + count * base, products)
+        least = found["base"].astype(object)
+        if base is not None:
+            least = least + base[chosen].astype(object)
+        outer = np.outer(least, sums)
+        products = products + outer + outer.T + count * np.outer(least, least)
+        return cls(count, sums + count * least, products)
 
     def __add__(self, other: CrossMoments) -> CrossMoments:
         return CrossMoments(

@@ -40,13 +40,14 @@ import numpy.typing as npt
 from ..backends import core
 from ..fields import MOST_REALIZATIONS, MOST_SEED
 from ..files import append_whole, open_input
+from ..observables.measure import PACKINGS, WIDEST, Piece, narrow_packing
 from ..studies import Cell
 
 MAGIC = b"JFR2"
 RAW, SUMMARY = "raw", "summary"
 _PREFIX = struct.Struct("<4sIQII")
 _CHUNK = 1 << 22
-_TYPES = ("<u1", "<u2", "<u4", "<u8")
+_TYPES = (*PACKINGS, WIDEST)
 
 Ints = npt.NDArray[np.int64]
 
@@ -86,10 +87,7 @@ class Entry:
 
 def pack_samples(identity: Identity, first: int, values: Ints) -> bytearray:
     """The record of samples, shape (realizations, columns)."""
-    base, high = core.column_ends(values)
-    # Unsigned, a difference of two int64 is right whatever the signs.
-    widest = int((high.view(np.uint64) - base.view(np.uint64)).max())
-    packing = next(t for t in _TYPES if widest < 1 << 8 * np.dtype(t).itemsize)
+    base, packing = narrow_packing(values)
     header = identity.header(first, len(values), packing=packing, base=base.tolist())
     size = values.size * np.dtype(packing).itemsize
     record, body = _frame(header, size)
@@ -105,11 +103,13 @@ def pack_summary(identity: Identity, first: int, count: int, payload: bytes) -> 
     return _seal(record, len(payload))
 
 
-def unpack_samples(entry: Entry, payload: bytes, out: Ints, first: int, end: int) -> None:
-    """Put realizations `first` ... `end` - 1 of a record into `out`, (end - first, columns)."""
+def unpack_samples(entry: Entry, payload: bytes, first: int, end: int) -> Piece:
+    """Realizations `first` ... `end` - 1 of a record, as they are in it."""
     packed = np.frombuffer(payload, entry.packing).reshape(entry.end - entry.first, -1)
-    part = packed[first - entry.first : end - entry.first]
-    core.unpack_offsets(part, np.array(entry.base, np.int64), out)
+    part, base = packed[first - entry.first : end - entry.first], np.array(entry.base, np.int64)
+    if entry.packing != WIDEST:
+        return Piece(part, base)
+    return Piece((part + base.view(np.uint64)).view(np.int64))  # wraps around
 
 
 def read_payload(file: BinaryIO, entry: Entry) -> bytes:
@@ -663,6 +663,11 @@ class RecordSeries:
 
     def samples(self, out: Ints, first: int, end: int) -> None:
         """Fill `out`, shape (end - first, columns), with those of realizations that are there."""
+        for start, piece in self.pieces(first, end):
+            out[start - first : start - first + len(piece)] = piece.values
+
+    def pieces(self, first: int, end: int) -> Iterator[tuple[int, Piece]]:
+        """Those of realizations `first` ... `end` - 1 that are there, each piece with its first."""
         if first >= end:
             return
         here = first
@@ -671,8 +676,7 @@ class RecordSeries:
             for entry in entries:
                 start, stop = max(here, entry.first), min(entry.end, end)
                 if start < stop:
-                    payload = self._payload(file, entry)
-                    unpack_samples(entry, payload, out[start - first : stop - first], start, stop)
+                    yield start, unpack_samples(entry, self._payload(file, entry), start, stop)
                     here = stop
 
     def payload(self, number: int) -> bytes:

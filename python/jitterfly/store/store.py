@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -320,7 +321,7 @@ class Store:
             There are none yet, or no such observable in this cell.
         """
         found = self._observed(cell, name)
-        _ = found.data.ticks  # read now: who holds it need not keep the files
+        _ = found.data.ticks, found.data.rest  # read now: who holds it need not keep the files
         return found
 
     def _observed(self, cell: Cell, name: str) -> Observed:
@@ -457,17 +458,20 @@ class RecentSamples:
 
     def __init__(self) -> None:
         self._parts: dict[int, dict[int, Piece]] = {}  # by cell, by first realization
-        self._bytes = 0
 
     def add(self, cell: int, first: int, piece: Piece) -> None:
         """The samples from realization `first` on."""
         self._drop(cell, first)
         self._parts.setdefault(cell, {})[first] = piece
-        self._bytes += piece.nbytes
-        while self._bytes > _MOST_RECENT_BYTES:
+        while self._nbytes > _MOST_RECENT_BYTES:
             oldest = next(iter(self._parts))
             for number in list(self._parts[oldest]):
                 self._drop(oldest, number)
+
+    @property
+    def _nbytes(self) -> int:
+        """Bytes of all samples: they take fewer once a thread has prepared them."""
+        return sum(piece.nbytes for parts in self._parts.values() for piece in parts.values())
 
     def pieces(self, cell: int, first: int, end: int) -> Iterator[tuple[int, int, Piece | None]]:
         """Realizations `first` ... `end` - 1 in order: from, to, and the samples or None."""
@@ -491,7 +495,7 @@ class RecentSamples:
     def _drop(self, cell: int, first: int) -> None:
         parts = self._parts.get(cell, {})
         if first in parts:
-            self._bytes -= parts.pop(first).nbytes
+            del parts[first]
             if not parts:
                 del self._parts[cell]
 
@@ -584,34 +588,41 @@ class CellRecords:
         parts: list[Piece | Integers] = [] if known is None else [*known.parts]
         have = first + (0 if known is None else len(known))
         for start, stop, piece in self.recent.pieces(self.cell.index, have, end):
-            parts.append(self._read(start, stop) if piece is None else piece)
+            parts += self._read(start, stop) if piece is None else [piece]
         return Ticks.joined(self.cell.columns, parts)
 
-    def _read(self, first: int, end: int) -> Integers:
+    def _read(self, first: int, end: int) -> list[Piece]:
+        """Return samples that are in the files, of which there must be some."""
+        if len(self.samples) == 1:
+            return [piece for _, piece in self.samples[0].pieces(first, end)]
         values = np.empty((end - first, len(self.cell.columns)), np.int64)
         for file, columns in self._columns():
             file.samples(values[:, columns], first, end)
-        return values
+        return [Piece(values)]
 
     def data(
         self, count: int, known: Ticks | None = None, computed: Computed | None = None
     ) -> CellData:
         """See `Store.data`; `known` are samples from realization 0 on that were read before.
 
-        With what was `computed` of them before, samples are not read until they are asked for, and
-        `known` ones are not held until then.
+        With what was `computed` of them before, samples and summaries are not read until they are
+        asked for, and `known` ones are not held until then.
         """
         self._check_no_holes([(first, first + size) for first, size in self.missing(count)])
         limit = min(count, self.cell.raw_limit)
-        later: Callable[[], Ticks] = partial(self.ticks, 0, limit)
-        ticks = self.ticks(0, limit, known) if computed is None else later
+        rest = partial(self._rest, limit, count) if count > limit else None
+        if computed is None:
+            ticks = self.ticks(0, limit, known)
+            data = CellData(ticks, rest and rest())
+        else:
+            data = CellData(partial(self.ticks, 0, limit), rest, computed, limit, count - limit)
         self.recent.forget(self.cell.index, limit)
-        summary = None
-        if count > limit:
-            for step in cover(self.summaries.spans, self._with_samples(count), limit, count):
-                part = self._summary(step.record, step.first, step.end)
-                summary = part if summary is None else summary + part
-        return CellData(ticks, summary, computed, limit)
+        return data
+
+    def _rest(self, first: int, end: int) -> Summary:
+        """Return the summary of realizations beyond the raw samples."""
+        steps = cover(self.summaries.spans, self._with_samples(end), first, end)
+        return reduce(add, (self._summary(step.record, step.first, step.end) for step in steps))
 
     def _summary(self, record: int | None, first: int, end: int) -> Summary:
         """Return the summary of a record, or without one that of the samples there."""

@@ -7,6 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
@@ -248,7 +249,9 @@ class Study:
         """Return the study with the file that it was read from, for its copy and for errors."""
         read = (self.seed, tuple(self.targets), self.budget) if text else None
         origin = replace(self._origin, text=text, full=full, where=where, read=read)
-        return replace(self, _origin=origin)
+        found = copy(self)  # which has been checked
+        object.__setattr__(found, "_origin", origin)
+        return found
 
     def __hash__(self) -> int:
         return hash((self._grid.description, self.seed, self.budget, self.targets))
