@@ -159,7 +159,7 @@ _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of i
 _CAUTION = 4.0  # how much less than it seems possible a cell's first batch takes
 _GROWTH = 8.0  # most from one batch of a cell to its next
 _LAST = 8  # a batch over this may still be cut, as what follows the last one holds up the end
-_BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
+BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
 
 
 class BatchSizer:
@@ -258,7 +258,7 @@ class CellRun:
 
     def _batch_size(self) -> int:
         limit = self._most or self.sizer.guess(self.cell.work)
-        return int(max(1.0, min(limit, _BATCH_BYTES / (8 * len(self.cell.columns)))))
+        return int(max(1.0, min(limit, BATCH_BYTES / (8 * len(self.cell.columns)))))
 
     @functools.cached_property
     def _measures(self) -> tuple[Measure, ...]:

@@ -22,7 +22,7 @@ from ..store import Store
 from ..store.records import MOST_OWN_FILES
 from ..store.store import MOST_DATA_BYTES, MOST_EARLY
 from ..studies import Cell, Study
-from .batches import Batch, run_batch
+from .batches import BATCH_BYTES, Batch, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate
 
 _TRIED = 7  # cells, from the one of least work to the one of most
@@ -440,9 +440,9 @@ def _statistics(study: Study) -> list[str]:
 def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     """Bytes that a run adds: modules, realizations in flight, and samples of cells.
 
-    Samples of several cells stay in memory, and what is made of them early beside half of them.
-    Those of a cell that is written or read are packed, and for a statistic there is a copy of a
-    column. So much was measured.
+    Samples of several cells stay in memory, as offsets of four bytes mostly. Those that are drawn
+    take eight: a batch of them, or all of a cell where no thread prepares them. For a statistic
+    there is a column in ticks. So much was measured.
     """
     if not cells:
         return 0.0
@@ -454,6 +454,8 @@ def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     )
     columns = [8.0 * min(cell.limit, cell.raw_limit) for cell in cells]
     sizes = [size * len(cell.columns) for size, cell in zip(columns, cells, strict=True)]
-    held = min(sum(sizes), MOST_DATA_BYTES + max(sizes))
+    narrow = [size / 2 for size in sizes]
+    held = min(sum(narrow), MOST_DATA_BYTES + max(narrow))
     early = min(len(cell.columns) for cell in cells) <= MOST_EARLY
-    return modules + flight + (1.5 if early else 1.0) * held + max(sizes) + max(columns)
+    in_ticks = min(max(sizes), BATCH_BYTES) if early else max(sizes)
+    return modules + flight + held + in_ticks + max(columns)
