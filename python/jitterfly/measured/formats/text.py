@@ -179,16 +179,21 @@ class TextFile:
             if not matches or len(matches) < _LABELLED * len(lines):
                 continue
             processes = dict.fromkeys(match[1] for match in matches if match[1])
+            beginning = self._with(self.data[:HEAD_BYTES])  # all of a file is changed at the end
             if len(processes) < 2:
-                bare = self._with(pattern.sub(b"", self.data))
-                again = bare.without_labels(recognise, most - 1) if most > 1 else bare
-                if again is not bare or recognise(bare.head):
-                    return again
-                continue
-            each = {process: self._of_process(pattern, process) for process in processes}
-            known = [process for process, bare in each.items() if recognise(bare.head)]
+                bare = beginning._with(pattern.sub(b"", beginning.data))
+                inner = bare.without_labels(recognise, most - 1) if most > 1 else bare
+                if inner is bare and not recognise(bare.head):
+                    continue
+                whole = self._with(pattern.sub(b"", self.data))
+                return whole if inner is bare else whole.without_labels(recognise, most - 1)
+            known = [
+                process
+                for process in processes
+                if recognise(beginning._of_process(pattern, process).head)
+            ]
             if len(known) == 1:
-                return each[known[0]]
+                return self._of_process(pattern, known[0])
             if known:
                 names = ", ".join(process.decode("utf-8", "replace") for process in known[:4])
                 raise self.error(
