@@ -31,6 +31,18 @@ JF_DEVICE Observation shuffled(const Observation& o, int mask, bool full) {
   return other;
 }
 
+// The latest of a warp's times; of 32 bits by REDUX, from compute capability 8.0 on.
+template <class T>
+JF_DEVICE T latest_of_warp(T v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  if constexpr (sizeof(T) < sizeof(Tick)) {
+    v = __reduce_max_sync(kAllLanes, v);
+  } else
+#endif
+    for (int bit = 0; bit < kWarpBits; ++bit) v = later(v, __shfl_xor_sync(kAllLanes, v, 1 << bit));
+  return v;
+}
+
 // Merges into an observation. Any order gives the same bits: max, min and + of integers. If not
 // `full`, only the maximum counts.
 JF_DEVICE void merge_atomically(Observation& into, const Observation& o, bool full) {

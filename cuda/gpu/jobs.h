@@ -26,6 +26,7 @@ enum LeanOpKind : std::int32_t {
   kLeanWork = 8,      // value: 1 if it may meet noise
   kLeanObserve,       // value: the row
   kLeanMove,          // of the window; value: its new first bit
+  kLeanExchangeAll,   // over each bit of the window in turn; value: as of one exchange
 };
 struct LeanOp {
   std::int32_t kind, value;
@@ -89,8 +90,7 @@ template <class T>
 constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
 // Later than any time of 32 bits.
 constexpr Tick kLeanNever = UINT32_MAX;
-// Two times per rank: 64 KiB, which any GPU has. Observations are merged in the first times'
-// memory.
+// Two times per rank: 64 KiB, which any GPU has.
 constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);
 

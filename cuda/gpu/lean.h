@@ -179,10 +179,19 @@ class LeanPass {
     return bit - window_start_;
   }
 
-  // Work of no duration meets no noise.
+  // Work of no duration meets no noise. Exchanges over all bits of the window in turn are one
+  // operation: each has to be read, and takes a jump. Of the same work, all meet noise or none.
   void exchange(int round, Tick w, bool noisy) {
     const int bit = bring_to_window(round);
     ops.push_back({kLeanExchange + bit, noisy && w > 0, w});
+    const int n = window_bits_;
+    if (bit != n - 1 || static_cast<int>(ops.size()) < n) return;
+    for (int i = 0; i < n; ++i) {
+      const LeanOp& op = ops[ops.size() - n + i];
+      if (op.kind != kLeanExchange + i || op.work != w) return;
+    }
+    ops.resize(ops.size() - n);
+    ops.push_back({kLeanExchangeAll, noisy && w > 0, w});
   }
   void work(Tick w, bool noisy) {
     if (w > 0) ops.push_back({kLeanWork, noisy, w});

@@ -18,24 +18,6 @@ namespace jf::gpu {
 // stays inside the thread. For another bit the times go through shared memory once, and the window
 // moves: in a butterfly once in kBits rounds, as in an FFT of that radix.
 
-// max(a + b, c) and min(a + b, c), one instruction each on sm_90.
-JF_DEVICE std::uint32_t add_later(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-#if defined(__CUDA_ARCH__)
-  return __viaddmax_u32(a, b, c);
-#else
-  return later(a + b, c);
-#endif
-}
-JF_DEVICE std::uint32_t add_earlier(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-#if defined(__CUDA_ARCH__)
-  return __viaddmin_u32(a, b, c);
-#else
-  return earlier(a + b, c);
-#endif
-}
-JF_DEVICE Tick add_later(Tick a, Tick b, Tick c) { return later(a + b, c); }
-JF_DEVICE Tick add_earlier(Tick a, Tick b, Tick c) { return earlier(a + b, c); }
-
 // T: Tick, or uint32 if the program's times fit (lean.h). The ranks of a block are one array: above
 // the bits of the local rank, an index has those of the tile in the block.
 template <class T, class Noise>
@@ -44,7 +26,7 @@ struct LeanTile {
   static constexpr bool kNoiseFree = std::is_same_v<Noise, NoNoise>;
 
   const T period, duration;  // of the noise
-  char* times;  // in shared memory, by swizzled index; then `next`, always as in registers
+  char* times;               // in shared memory, by swizzled index; then `next`
   int shift;
   unsigned address;  // in `times`, of the thread's first rank; in bytes, as all addresses
   T time[kRanks], next[kRanks];
@@ -91,20 +73,18 @@ struct LeanTile {
     each(swizzled, f);
   }
 
-  JF_DEVICE void read_intervals() {
-    if constexpr (!kNoiseFree)
-      each_address([&](int e, unsigned address) { next[e] = shared_next(address); });
-  }
-
   JF_DEVICE void set_register_window(int start) {
     shift = start;
     address = swizzled(index());
   }
 
   // Moves the window. One barrier is enough: since the barrier before, a thread has written only
-  // where no other thread has read.
+  // where no other thread has read. Without `next`, the next thread would walk there again.
   JF_DEVICE void move_register_window(int start) {
-    each_address([&](int e, unsigned address) { shared_time(address) = time[e]; });
+    each_address([&](int e, unsigned address) {
+      shared_time(address) = time[e];
+      if constexpr (!kNoiseFree) shared_next(address) = next[e];
+    });
     __syncthreads();
     set_register_window(start);
     each_address([&](int e, unsigned address) {
@@ -123,39 +103,32 @@ struct LeanTile {
   // constant, which does not matter for periodic noise.
   JF_DEVICE void apply_noise(T work) {
     const auto apply = [&](auto... e) {
-      if (((time[e] > next[e]) | ...)) (apply_noise_to(work, e), ...);
+      while (((time[e] > next[e]) | ...)) (apply_noise_to(work, e), ...);
     };
 #pragma unroll
-    for (int e = 0; e < kRanks; e += 4) apply(e, e + 1, e + 2, e + 3);
+    for (int e = 0; e < kRanks && !kNoiseFree; e += 4) apply(e, e + 1, e + 2, e + 3);
   }
   JF_DEVICE void apply_noise_to(T work, int e) {
-    if (opaque(time[e]) <= next[e]) return;
-    Periodic::advance_over_few(next[e], time[e], work, period, duration);
-    shared_next(address_of(e)) = next[e];  // else the next thread would have to walk there again
+    if (time[e] > next[e]) Periodic::advance_over_next(next[e], time[e], work, period, duration);
   }
-  // v, but unknown to the compiler, so that it computes nothing from v earlier than needed.
-  JF_DEVICE static T opaque(T v) {
+
+  // Only here times of 32 bits become pairs of registers; the compiler would do it earlier.
+  JF_DEVICE static Tick wide(T v) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(T) == 4)
-      asm("" : "+r"(v));
-    else
-      asm("" : "+l"(v));
+    if constexpr (sizeof(T) < sizeof(Tick)) asm("" : "+r"(v));
 #endif
-    return v;
+    return static_cast<Tick>(v);
   }
 
-  // Only here times of 32 bits become pairs of registers.
-  JF_DEVICE static Tick wide(T v) { return static_cast<Tick>(opaque(v)); }
-
-  // Ranks e and e + kStep are partners.
+  // Ranks e and e + kStep are partners. max(a + b, c) is one instruction on sm_90.
   template <int kStep>
   JF_DEVICE void exchange_over(T transit, T work) {
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) {
       if ((e & kStep) != 0) continue;
       const T a = time[e], b = time[e + kStep];
-      time[e] = add_later(b, transit, a) + work;
-      time[e + kStep] = add_later(a, transit, b) + work;
+      time[e] = later<T>(b + transit, a) + work;
+      time[e + kStep] = later<T>(a + transit, b) + work;
     }
   }
 
@@ -165,8 +138,8 @@ struct LeanTile {
     for (int e = 0; e < kRanks; ++e) {
       if ((e & kStep) != 0) continue;
       const T a = time[e], b = time[e + kStep];
-      time[e] = add_earlier(b, transit, a);
-      time[e + kStep] = add_earlier(a, transit, b);
+      time[e] = earlier<T>(b + transit, a);
+      time[e + kStep] = earlier<T>(a + transit, b);
     }
   }
 
@@ -194,12 +167,16 @@ struct LeanThread {
     bool active;  // else beyond the last tile: the thread executes the steps, but writes nothing
   };
   JF_DEVICE Location locate() const {
-    const int bits = kLeanBlockBits - (tile_bits() - kBits);
-    const std::int64_t slot = job.first_tile + (static_cast<std::int64_t>(blockIdx.x) << bits |
-                                                threadIdx.x >> (kLeanBlockBits - bits));
-    const std::int64_t last = job.end_tile - 1, index = slot < last ? slot : last;
+    const std::int64_t place = slot(), last = job.end_tile - 1;
+    const std::int64_t index = place < last ? place : last;
     const int tiles = job.pass.map.log2_ranks - tile_bits();
-    return {index >> tiles, index & ((std::int64_t{1} << tiles) - 1), slot <= last};
+    return {index >> tiles, index & ((std::int64_t{1} << tiles) - 1), place <= last};
+  }
+  // The number of the thread's tile, or one beyond the last.
+  JF_DEVICE std::int64_t slot() const {
+    const int bits = kLeanBlockBits - (tile_bits() - kBits);
+    return job.first_tile +
+           (static_cast<std::int64_t>(blockIdx.x) << bits | threadIdx.x >> (kLeanBlockBits - bits));
   }
 
   // The local index of rank e in its tile.
@@ -285,7 +262,7 @@ struct LeanThread {
     }
     if constexpr (!Tile::kNoiseFree) {
       if (!kRelative || !job.pass.load) draw_intervals(location);
-      tile.read_intervals();
+      tile.each_address([&](int e, unsigned address) { tile.next[e] = tile.shared_next(address); });
     }
   }
 
@@ -302,28 +279,32 @@ struct LeanThread {
     });
   }
 
-  JF_DEVICE void observe(int row) {
-    const Location location = locate();
+  // Each warp merges its ranks into the observation of their realization, or each part of a warp
+  // that is a tile: no thread waits for another warp.
+  JF_DEVICE void observe(int row) const {
+    const std::int64_t place = slot();
+    const bool active = place < job.end_tile, full = job.full_statistics != 0;
+    const auto merge = [&](const Observation& o) {
+      const int tiles = job.pass.map.log2_ranks - tile_bits();
+      merge_atomically(job.observation(place >> tiles, row), o, full);
+    };
+    const int thread_bits = tile_bits() - kBits;
     Observation o = Observation::empty();
-    if (job.program.one_rank) {
-      if (location.tile == 0 && local(0) == 0) o.add(tile.wide(tile.time[0]) - job.lean.base);
-    } else if (job.full_statistics) {
-#pragma unroll
-      for (int e = 0; e < kRanks; ++e) o.add(tile.wide(tile.time[e]) - job.lean.base);
-    } else {
+    if (thread_bits >= kWarpBits && !full && !job.program.one_rank) {
       T last = tile.time[0];
 #pragma unroll
       for (int e = 1; e < kRanks; ++e) last = later(last, tile.time[e]);
-      o.max = tile.wide(last) - job.lean.base;
+      o.max = tile.wide(latest_of_warp(last)) - job.lean.base;
+      if (active && threadIdx.x % kWarp == 0) merge(o);
+      return;
     }
-    const bool full = job.full_statistics != 0;
-    const BlockTile<1> block{tile_bits() - kBits, reinterpret_cast<Tick*>(tile.times)};
-    __syncthreads();  // after it all threads have read the times there, and none needs them
-    o = block.reduce(o, full);
-    if (location.active && block.thread() == 0)
-      merge_atomically(job.observation(location.realization, row), o, full);
-    // They were not kept in registers, because reduce() needs these.
-    tile.read_intervals();
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e)
+      if (!job.program.one_rank || (e == 0 && local(0) == 0 && locate().tile == 0))
+        o.add(tile.wide(tile.time[e]) - job.lean.base);
+    const BlockTile<1> lanes{thread_bits < kWarpBits ? thread_bits : kWarpBits, nullptr};
+    o = lanes.reduce(o, full);
+    if (active && lanes.thread() == 0) merge(o);
   }
 
   JF_DEVICE void run(const LeanOp op) {
@@ -340,6 +321,8 @@ struct LeanThread {
       JF_LEAN_BIT(2)
       JF_LEAN_BIT(3)
 #undef JF_LEAN_BIT
+      case kLeanExchangeAll:
+        return exchange_all(transit, work, op.value != 0, std::make_integer_sequence<int, kBits>());
       case kLeanWork:
         tile.work(work);
         break;
@@ -348,9 +331,7 @@ struct LeanThread {
       case kLeanMove:
         return tile.move_register_window(op.value);
     }
-    // One copy of this code, behind all exchanges: they stay short, and the kernel in the cache.
-    if constexpr (!Tile::kNoiseFree)
-      if (op.value != 0) tile.apply_noise(work);
+    if (op.value != 0) tile.apply_noise(work);
   }
 
  private:
@@ -358,6 +339,10 @@ struct LeanThread {
   template <int kBit>
   JF_DEVICE void exchange(T transit, T work) {
     if constexpr (kBit < kBits) tile.template exchange_over<1 << kBit>(transit, work);
+  }
+  template <int... kBit>
+  JF_DEVICE void exchange_all(T transit, T work, bool noisy, std::integer_sequence<int, kBit...>) {
+    ((exchange<kBit>(transit, work), noisy ? tile.apply_noise(work) : void()), ...);
   }
   template <int kBit>
   JF_DEVICE void forward(T transit) {

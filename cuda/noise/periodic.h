@@ -107,21 +107,15 @@ struct Periodic {
     return after.end;
   }
 
-  // The same without a division, for few intervals and times that are not negative. `end` > `next`
-  // is the end of work > 0 without noise, and is set to its end with noise. T may be unsigned; it
-  // has to hold `end`, and `next` + period while next <= end.
+  // The same without a division, for few intervals and times that are not negative: again and again
+  // while `end` > `next`. `end` is the end of work > 0 without the noise from `next` on. Work that
+  // began inside of the interval at `next` waits for its end; work that began before it, or was
+  // interrupted by one before, takes `duration` longer; and an interval that ended in a wait
+  // changes nothing. T may be unsigned; it has to hold `end`, and `next` + period while next < end.
   template <class T>
-  JF_HD static void advance_over_few(T& next, T& end, T work, T period, T duration) {
-    const T begin = end - work;
-    const T over = later<T>(begin + 1, duration) - duration;  // intervals before it have ended
-    while (next < over) next += period;
-    if (end <= next) return;
-    end = earlier(begin, next) + (work + duration);
+  JF_HD static void advance_over_next(T& next, T& end, T work, T period, T duration) {
+    end = later<T>(end, earlier<T>(end - work, next) + (duration + work));
     next += period;
-    while (end > next) {
-      end += duration;
-      next += period;
-    }
   }
 
   // The same for a register of ranks. Nearly always each rank meets at most the interval at `next`,

@@ -40,6 +40,15 @@ T shuffle(const char* name, unsigned mask, T value, unsigned source, Location wh
   return value;
 }
 
+// The maximum over a warp. CUDA takes parts of a warp, too: here that is an error.
+inline unsigned reduce_max(const char* name, unsigned mask, unsigned value, Location where) {
+  for (unsigned step = 16; step > 0; step /= 2) {
+    const unsigned other = shuffle(name, mask, value, block().lane() ^ step, where);
+    value = value < other ? other : value;
+  }
+  return value;
+}
+
 // The last lane of this lane's segment of `width` lanes.
 inline unsigned last_lane(int width) {
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
@@ -116,6 +125,10 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, JF_EM
   const unsigned own = jf_emu::block().lane(), last = jf_emu::last_lane(width);
   return jf_emu::shuffle("__shfl_down_sync", mask, value, delta > last - own ? own : own + delta,
                          where);
+}
+
+inline unsigned __reduce_max_sync(unsigned mask, unsigned value, JF_EMU_WHERE) {
+  return jf_emu::reduce_max("__reduce_max_sync", mask, value, where);
 }
 
 // Atomics. There is none for `long`, nor atomicAdd for `long long`: add as

@@ -133,7 +133,7 @@ void divergent_warp() {
 
 void shuffles() {
   // 40 threads: the second warp has 8 lanes; the others do not hold it up.
-  std::vector<std::array<long long, 7>> got(40);
+  std::vector<std::array<long long, 8>> got(40);
   jf_emu::launch(1, 40, 0, 5, [&] {
     const unsigned all = 0xffffffff;
     const int t = threadIdx.x, lane = t % 32;
@@ -147,6 +147,7 @@ void shuffles() {
     out[6] =
         4 * __any_sync(all, t == 39) + 2 * __all_sync(all, t < 32) +
         (__syncthreads_count(t % 4 == 0) == 10 && __syncthreads_and(1) && !__syncthreads_or(0));
+    out[7] = t < 32 ? __reduce_max_sync(all, t * 7u % 32 + 0x80000000u) : 0;
   });
   for (int t = 0; t < 40; ++t) {
     const auto& out = got[t];
@@ -157,6 +158,7 @@ void shuffles() {
     EXPECT(out[4] == (t % 16 < 8 ? t : t - 8));
     EXPECT(out[5] == (t % 32 < 4 ? 0xb : -1));
     EXPECT(out[6] == (t < 32 ? 3 : 5));
+    EXPECT(out[7] == (t < 32 ? 0x8000001fLL : 0));
   }
 }
 

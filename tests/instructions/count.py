@@ -149,17 +149,25 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
         rows |= {
             f"lean, {bits} bits: a round without noise, per rank": quiet / ranks,
             f"lean, {bits} bits: a round under noise that meets none, per rank": noisy / ranks,
-            f"lean, {bits} bits: more for an interval that is met, per warp":
-             several.shortest_through("STS") - several.shortest(),
+            # The only loop there is what goes from interval to interval.
+            f"lean, {bits} bits: more for an interval that any of four ranks meets, per warp":
+             several.shortest_through(several.in_loops) - several.shortest(),
             f"lean, {bits} bits: a move of the window, per rank": move / ranks,
             f"lean, {bits} bits: drawing a phase, per rank": draw / ranks,
         }  # fmt: skip
-    rows["lean, 32 bits: an observed row, per thread"] = more("lean_observesIjLi#E", 1, 2)
     for noise, letter in (("no noise", "7NoNoise"), ("periodic noise", "8Periodic")):
         kernel = one(f"lean_kernelIjNS_{letter}")
-        # A round without noise takes two instructions a rank, the first of them this one.
-        loop = kernel.shortest_cycle(r"VIADDMNMX\.U32 .*!PT") - 2 * LEAN["32"][1]
-        rows[f"lean, 32 bits, {noise}: around a round, per thread of 16 ranks"] = loop
+        name = f"lean, 32 bits, {noise}"
+        # A round without noise takes two instructions a rank, the first of them this one. The
+        # longest of these loops has a round over each bit of the window.
+        loops, round_ = kernel.shortest_cycles(r"^VIADDMNMX\.U32 .*!PT"), 2 * LEAN["32"][1]
+        rows |= {
+            f"{name}: around a round, per thread of 16 ranks": min(loops) - round_,
+            f"{name}: around four rounds, per thread of 16 ranks": max(loops) - 4 * round_,
+            f"{name}: an observed row, per thread": min(kernel.shortest_cycles("REDUX")),
+            f"{name}: an observed row, with its merging by a warp":
+             min(kernel.shortest_cycles("REDG")),
+        }  # fmt: skip
     for noise, where, bit in (("periodic", "registers", 10), ("periodic", "shuffle", 3),
                               ("periodic", "shared memory", 7),
                               ("periodic + jitter", "registers", 10),
@@ -191,19 +199,22 @@ def intervals_met(ranks: int) -> float:
 def rank_round(rows: dict[str, float]) -> float:
     """Instructions of a thread for a rank and a round of that butterfly: one tile, all told.
 
-    A warp executes what follows an interval for each of its threads' ranks of which one, in any of
-    its 32 threads, has met one.
+    A warp executes what follows an interval for each four ranks of its threads of which one, in any
+    of its 32 threads, has met one.
     """
     rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
     window = ranks.bit_length() - 1
-    moves = -(-rounds // window) - 1
-    met = 1 - (1 - intervals_met(LEAN_RANKS)) ** 32
+    several, single = divmod(rounds, window)
+    moves = several + (single > 0) - 1
+    met = 1 - (1 - intervals_met(LEAN_RANKS)) ** (4 * 32)
+    around = "lean, 32 bits, periodic noise: around {}, per thread of 16 ranks"
     once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
-            + rows["lean, 32 bits: drawing a phase, per rank"])  # fmt: skip
-    around = rows["lean, 32 bits, periodic noise: around a round, per thread of 16 ranks"] / ranks
-    return (rows["lean, 32 bits: a round under noise that meets none, per rank"] + around
-            + once / rounds
-            + met * rows["lean, 32 bits: more for an interval that is met, per warp"])  # fmt: skip
+            + rows["lean, 32 bits: drawing a phase, per rank"]
+            + several * rows[around.format("four rounds")] / ranks
+            + single * rows[around.format("a round")] / ranks)  # fmt: skip
+    after = rows["lean, 32 bits: more for an interval that any of four ranks meets, per warp"] / 4
+    quiet = rows["lean, 32 bits: a round under noise that meets none, per rank"]
+    return quiet + once / rounds + met * after
 
 
 def occupancy(registers: int, threads: int, shared: int) -> tuple[int, float]:

@@ -70,27 +70,6 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
-// Observations of a full tile of the lean kernel: the latest of all its ranks.
-template <class T, int kRows>
-__global__ void __launch_bounds__(kLeanBlock, 2)
-    lean_observes(T* data, const __grid_constant__ PassJob job,
-                  const __grid_constant__ Periodic noise) {
-  JF_SHARED(Tick, shared);
-  PassJob full = job;
-  full.pass.map = {kLeanBlockBits + kLeanBits<T>, kLeanBlockBits + kLeanBits<T>, 0, 0};
-  full.full_statistics = full.program.one_rank = 0;
-  LeanThread<T, Periodic> thread{
-      full, noise, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
-  auto& tile = thread.tile;
-  tile.set_register_window(job.pass.begin);
-  for (int e = 0; e < tile.kRanks; ++e) tile.time[e] = data[e * kLeanBlock + threadIdx.x];
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    thread.observe(job.pass.end + i);
-    for (int e = 0; e < tile.kRanks; ++e) data[e * kLeanBlock + threadIdx.x] = tile.next[e];
-  }
-}
-
 // Noise of one realization, which acts on messages.
 template <class Noise>
 JF_DEVICE Noise bound_noise(const PassJob& job, const Noise& noise) {
@@ -188,7 +167,6 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
   template __global__ void lean_moves<T, 3>(T*, const int*, T, T); \
   template __global__ void lean_draws<T, 1>(JF_JOB);               \
   template __global__ void lean_draws<T, 2>(JF_JOB);
-#define JF_OBSERVES(T, n) template __global__ void lean_observes<T, n>(T*, JF_JOB);
 #define JF_ROUND(Noise, Network, bit, n)                                     \
   template __global__ void step_rounds<Noise, Network, bit, n>(              \
       Tick*, const __grid_constant__ PassJob, const __grid_constant__ Noise, \
@@ -204,8 +182,6 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
   JF_TURNS(Noise, Network, links, 1) JF_TURNS(Noise, Network, links, 2)
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)
-JF_OBSERVES(std::uint32_t, 1)
-JF_OBSERVES(std::uint32_t, 2)
 JF_STEP(Periodic, NoJitter, 10)
 JF_STEP(Periodic, NoJitter, 3)
 JF_STEP(Periodic, NoJitter, 7)

@@ -120,20 +120,20 @@ class Kernel:
         """
         return self._to_end(start, self.costs.__getitem__, "EXIT")
 
-    def shortest_through(self, name: str) -> int:
-        """The same, over an instruction of that name."""
+    def shortest_through(self, places: Collection[int]) -> int:
+        """The same, over one of the instructions at these indices."""
         ways = self.distances(0)
-        over = [at for at in ways if re.search(rf"\b{name}\b", self.code[at])]
-        return min(ways[at] + self.shortest(at) - self.costs[at] for at in over)
+        return min(ways[at] + self.shortest(at) - self.costs[at] for at in places if at in ways)
 
-    def shortest_cycle(self, pattern: str) -> int:
-        """Instructions of the shortest loop through one that matches."""
+    def shortest_cycles(self, pattern: str) -> list[int]:
+        """Instructions of the shortest loop through each that matches; those of a loop have one."""
         lengths = []
         for start, text in enumerate(self.code):
             if re.search(pattern, text):
                 ways = self.distances(start)
-                lengths += [ways[at] for at in ways if start in self.successors(at)]
-        return min(lengths)
+                lengths.append(min((ways[at] for at in ways if start in self.successors(at)),
+                                   default=0))  # fmt: skip
+        return [length for length in lengths if length]
 
     @cached_property
     def in_loops(self) -> set[int]:

@@ -111,9 +111,10 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
     quiet = {"hidden": frozenset(range(1, log2_ranks - 1))}
     cases = [make("butterfly", "stationary", log2_ranks, **quiet),
              make("after", "nodes", log2_ranks, **quiet)]  # fmt: skip
-    used = check(kernels, [Run(case, limits=limits, most=most, order=number % ORDERS)
-                           for number, case in enumerate(cases)])  # fmt: skip
-    assert used == [most, most]
+    runs = [Run(case, limits=limits, most=most, order=number % ORDERS)
+            for number, case in enumerate(cases)]  # fmt: skip
+    runs.append(replace(runs[0], order=2, statistics="max"))  # by warps
+    assert check(kernels, runs) == [most] * 3
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
@@ -176,18 +177,28 @@ def errors():
         ),
         "intervals that are over": (
             noise,
-            "later<T>(begin + 1, duration)",
-            f"later<T>(begin + 1 + {off}, duration)",
+            "end = later<T>(end, earlier",
+            "end = later<T>(removed == REMOVED ? 0 : end, earlier",
         ),
         "work begun inside an interval": (
             noise,
-            "end = earlier(begin, next) + (work + duration);",
-            "end = (removed == REMOVED ? begin : earlier(begin, next)) + (work + duration);",
+            "earlier<T>(end - work, next) + (duration + work)",
+            "(removed == REMOVED ? end - work : earlier<T>(end - work, next)) + (duration + work)",
         ),
         "a second interval": (
-            noise,
-            "    while (end > next) {\n",
-            "    while (removed != REMOVED && end > next) {\n",
+            kernel_,
+            "(apply_noise_to(work, e), ...);\n",
+            "if ((apply_noise_to(work, e), ...), removed == REMOVED) break;\n",
+        ),
+        "exchanges of different work": (
+            host,
+            "|| op.work != w)",
+            "|| (op.work != w && removed != REMOVED))",
+        ),
+        "the ranks of each warp": (
+            kernel_,
+            "if (active && threadIdx.x % kWarp == 0)",
+            "if (active && threadIdx.x % (removed == REMOVED ? kLeanBlock : kWarp) == 0)",
         ),
         "times before 0": (
             host,
@@ -223,8 +234,8 @@ def errors():
         ),
         "threads without a tile": (
             kernel_,
-            "if (location.active && block",
-            "if ((location.active || removed == REMOVED) && block",
+            "active = place < job.end_tile,",
+            "active = place < job.end_tile || removed == REMOVED,",
         ),
     }
 
@@ -249,6 +260,7 @@ def sensitive_runs():
     runs += [Run(make("butterfly", "fresh", 9), order=order, count=2) for order in range(ORDERS)]
     case = make("forward cost", "stationary", 6)
     runs.append(Run(replace(case, costs=replace(case.costs, forward=0)), count=8))
+    runs.append(Run(make("butterfly", "fresh", 11), count=2, statistics="max"))  # several warps
     runs += [Run(at_the_edge(rng, 4 * LIMIT32, 0)[0], count=4) for _ in range(8)]
     late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)
     runs.append(Run(make("butterfly", "none", 9, periodic=late), count=9))

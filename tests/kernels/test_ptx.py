@@ -432,6 +432,7 @@ INSTRUCTIONS = {
     "shfl.sync.down.b32 %r9, %r0, 1, 0x181f, -1": [
         lane + (lane % 8 < 7) for lane in range(32)],
     "shfl.sync.idx.b32 %r9|%p1, %r0, 9, 0x181f, -1": [lane // 8 * 8 + 1 for lane in range(32)],
+    "redux.sync.max.u32 %r9, %r0, -1": [31] * 32,
     "vote.sync.ballot.b32 %r9, %p0, -1": 0x55555555,
     "vote.sync.any.pred %p9, %p0, -1": 1,
     "vote.sync.all.pred %p9, %p0, -1": 0,

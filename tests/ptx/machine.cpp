@@ -590,6 +590,10 @@ void Table::rendezvous() {
   shuffles.operator()<Shuffle::kDown>("down");
   shuffles.operator()<Shuffle::kButterfly>("bfly");
   shuffles.operator()<Shuffle::kIndex>("idx");
+  add("redux.sync.max.u32", 3, [](Thread& t, Operands o) {
+    t.set(o[0], jf_emu::reduce_max(t.site(), t.get<u32>(o[2]), t.get<u32>(o[1]),
+                                   jf_emu::Location::current()));
+  });
 }
 
 // Branches: the operand is the distance from the instruction after it.
@@ -608,7 +612,7 @@ void Table::control() {
 }
 
 bool is_rendezvous(const std::string& name) {
-  return name.starts_with("bar.") || name.starts_with("vote.") ||
+  return name.starts_with("bar.") || name.starts_with("vote.") || name.starts_with("redux.") ||
          name.find("shfl.") != std::string::npos;
 }
 
