@@ -667,7 +667,7 @@ class RecordSeries:
             out[start - first : start - first + len(piece)] = piece.values
 
     def pieces(self, first: int, end: int) -> Iterator[tuple[int, Piece]]:
-        """Those of realizations `first` ... `end` - 1 that are there, each piece with its first."""
+        """Yield the pieces of realizations `first` ... `end` - 1 that are there, with their first."""
         if first >= end:
             return
         here = first
