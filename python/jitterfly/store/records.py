@@ -667,7 +667,7 @@ class RecordSeries:
             out[start - first : start - first + len(piece)] = piece.values
 
     def pieces(self, first: int, end: int) -> Iterator[tuple[int, Piece]]:
-        """Yield the pieces of realizations `first` ... `end` - 1 that are there, with their first."""
+        """Yield the pieces of realizations `first` to `end` - 1 that are there, and their first."""
         if first >= end:
             return
         here = first
