@@ -26,7 +26,7 @@ from .fields import MOST_REALIZATIONS, check_numbers, parameter, reads_as_number
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
-from .measured.measurements import full_name, parts_of_collective
+from .measured.measurements import MAX_TICKS, full_name, parts_of_collective
 from .question import (
     EFFORT,
     ENGINE,
@@ -48,7 +48,7 @@ from .simulate import simulate
 from .stats import Estimate
 from .stats.intervals import check_confidence
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
-from .units import from_ticks, show_seconds, show_size, warn_of_long
+from .units import TICKS_PER_SECOND, from_ticks, show_seconds, show_size, warn_of_long
 from .unseen_noise import RecordedNoise
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -874,9 +874,13 @@ def _in_words(there: list[tuple[int, int]]) -> str:
 def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
     rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
     raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
-    good = raw.ndim == 1 and 2 <= raw.size <= _MOST_SAMPLES
-    if not good or not np.isfinite(raw).all() or (raw < 0).any():
+    if raw.ndim != 1 or not 2 <= raw.size <= _MOST_SAMPLES:
         raise ValueError(f"{rule}, got {shorten(values)}")
+    wrong = ~((raw >= 0) & (raw <= MAX_TICKS / TICKS_PER_SECOND))  # NaN is neither
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        most = f", at most {show_seconds(MAX_TICKS / TICKS_PER_SECOND)}" * (not raw[first] < 0)
+        raise ValueError(f"{rule}{most}, got {values[first]:g} as time {first + 1:,}")
     if unit is None:
         way = "give the unit, such as us, or s if that is meant"
         warn_of_long(float(np.median(raw)), f"the median of {name}", way)

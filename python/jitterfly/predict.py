@@ -80,6 +80,7 @@ _FEW = 8  # iterations beyond, or not beyond, a time: their ratio is that of the
 _MOST_POINTS = 20_000  # of a distribution
 _HALF_TICK = 0.5 / TICKS_PER_SECOND
 _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
+_LONGEST = 2**53 / TICKS_PER_SECOND  # seconds: up to there doubles tell ticks apart
 _OTHER_NETWORK = 1.25  # times the base time
 _MOST_ROWS = 8
 _EXACT = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
@@ -201,6 +202,9 @@ class InferNoiseQuestion(CollectiveParameters):
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
+        if isinstance(self.base, tuple) and self.base[0] < self.base[1]:
+            ends = "..".join(map(show_seconds, self.base))
+            raise FieldError("base", f" must be a single time, got {ends}")
         counts = [self.ranks, *(ranks for ranks, _ in self.sizes)]
         if min(counts) < 2 or len(set(counts)) < len(counts):
             raise FieldError(
@@ -232,10 +236,13 @@ class InferNoiseQuestion(CollectiveParameters):
     def hits(self) -> Hits:
         """Tell base and noise apart."""
         times = self.read(self.measured, self.ranks)
+        if (longest := float(times.max())) > _LONGEST:
+            raise ValueError(
+                f"measured: an iteration took {show_seconds(longest)}, and noise is inferred from "
+                f"up to {show_seconds(_LONGEST)}: check {parameter('unit')}"
+            )
         known = {MEASURED: None, NETWORK: self.noise_free(self.ranks)}
-        base = self.base if isinstance(self.base, tuple) else known[self.base]
-        if isinstance(base, tuple):
-            base = sum(base) / 2
+        base = self.base[0] if isinstance(self.base, tuple) else known[self.base]
         if base is not None and base > np.median(times) * (1 + 1e-9):
             raise FieldError(
                 "base", f" must not be above the median of the measured times, "
@@ -622,7 +629,7 @@ def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> t
         number = float(hits.number(at)[0])
         low, high = (float(end[0]) for end in hits.number_band(at, asked.confidence))
         rate = float(detours.beyond(duration))
-        beyond = int(np.count_nonzero(hits.excess >= duration))
+        beyond = int(np.count_nonzero(hits.excess > at[0]))
         if number > 0:
             interval = Estimate(rate, rate * low / number, rate * high / number, asked.confidence,
                                 math.floor(hits.effective(duration)))  # fmt: skip
@@ -826,7 +833,12 @@ class Prediction(Answer):
                          PICTURE))  # fmt: skip
         if self.there is not None:
             text.append(Note("parting", self._parting(), PICTURE))
-            text += [note for note in dependence_notes(self.there) if note.code == "dependent"]
+            on = f"of the times measured on {asked.to:,} ranks: "
+            text += [
+                Note("dependent_there", on + str(note))
+                for note in dependence_notes(self.there)
+                if note.code == "dependent"
+            ]
         text.append(
             Note("intervals", f"{100 * asked.confidence:g} % intervals of each number, which allow "
                  f"for sampling, inference and base time; {self.realizations:,} realizations at a "
@@ -1030,10 +1042,19 @@ def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[F
 
 def _base_there(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
     """Return the base time on the predicted ranks, and how far it is known."""
-    source, ranks = asked.base_source, f"{asked.to:,} ranks"
-    if source == EXCESS:
-        return BaseThere(0.0, 0.0, 0.0, f"that on {ranks} is left out: give "
+    if asked.base_source == EXCESS:
+        return BaseThere(0.0, 0.0, 0.0, f"that on {asked.to:,} ranks is left out: give "
                          f"{parameter('base_there')}")  # fmt: skip
+    found = _known_base(asked, runs)
+    if found.time <= 0:
+        field = "sizes" if asked.sizes else "base_there"
+        raise FieldError(field, f" must give a base time above 0: {found.words}")
+    return found._replace(low=max(found.low, 0.0))
+
+
+def _known_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
+    """Return the base time that is given, or what network or sizes make it, of any sign."""
+    source, ranks = asked.base_source, f"{asked.to:,} ranks"
     if source == NETWORK:
         here, there = asked.noise_free(asked.ranks), asked.noise_free(asked.to)
         time = runs[0].hits.base.time + there - here

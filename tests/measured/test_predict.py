@@ -19,6 +19,7 @@ from jitterfly.fields import FieldError
 from jitterfly.measured import noisefile
 from jitterfly.measured.infer import (
     Base,
+    DetourRates,
     Hits,
     first_guess,
     half_sample_mode,
@@ -308,6 +309,7 @@ def test_predict_writes_table_and_picture(folder, capsys):
     [
         (["--base", "1ms"], "--base must not be above the median of the measured times"),
         (["--base", "soon"], "--base must be a time"),
+        (["--base", "3us..5us"], "--base must be a single time, got 3 µs..5 µs"),
         (["--base-there", "3us..1us"], "--base-there must be LOW..HIGH"),
         (["--base-there", "fit"], "--base-there must not be fit without --size"),
         (["--size", "16"], "--size must be numbers of ranks with their times"),
@@ -336,6 +338,41 @@ def test_a_question_is_made_of_plain_values_again():
         asked = PredictQuestion("times.txt", 32, to=128, **more)
         table = json.loads(json.dumps(asked.to_dict()))
         assert PredictQuestion.from_dict(table) == asked
+
+
+def test_hits_of_one_duration_are_counted():
+    times = np.full(1000, 20e-6)
+    times[::100] = 30e-6  # the excess in doubles is below 10 µs
+    found = jf.infer_noise(times, RANKS, **OPTIONS)
+    assert [(row.longer_than, row.iterations) for row in found.rows] == [(pytest.approx(1e-5), 10)]
+
+
+@pytest.mark.parametrize("option", [{"base_there": "network"}, {"sizes": {64: [60e-6] * 99}}])
+def test_a_base_time_below_zero_is_refused(option):
+    slow = {**OPTIONS, "network": jf.LogGOPS(L="100us", o="200ns")}
+    times = with_spread(times_under(NOISE))
+    with pytest.raises(FieldError, match="must give a base time above 0: on 2 ranks -"):
+        jf.predict(times, RANKS, to=2, **slow, **option)
+
+
+@pytest.mark.parametrize(
+    ("longest", "told"),
+    [
+        (2e4, "an iteration took 20000 s, and noise is inferred from up to 9007 s"),
+        (1e21, "times from 0, in s, at most .* s, got 1e\\+21 as time 7"),
+    ],
+)
+def test_times_that_are_too_long_are_refused(longest, told):
+    times = times_under(NOISE)
+    times[6] = longest
+    with pytest.raises(ValueError, match=told):
+        jf.infer_noise(times, RANKS, **OPTIONS)
+
+
+def test_a_histogram_of_long_detours_has_fewer_events():
+    rates = DetourRates(np.array([100.0]), np.array([200.0]), np.array([1.0]))
+    found = rates.histogram(10**6)  # 150 million seconds of detours are no 62 bits of ticks
+    assert 1000 < found.total < 10**6
 
 
 def test_mean_hits_of_none_is_finite():

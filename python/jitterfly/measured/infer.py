@@ -312,7 +312,8 @@ class DetourRates:
         The counts are whole: each edge has the nearest number of events beyond it.
         """
         total = float(self.rates[0])
-        events = int(min(max(events, 1), MAX_TICKS / TICKS_PER_SECOND * total / 4))
+        most = MAX_TICKS / TICKS_PER_SECOND / 4  # of all durations, and of the time to come
+        events = int(min(max(events, 1), most * total, most / float(self.high[-1])))
         beyond = np.rint(self.rates / total * events).astype(np.int64)
         beyond[-1] = max(beyond[-1], 1)
         beyond = np.maximum.accumulate(beyond[::-1])[::-1]

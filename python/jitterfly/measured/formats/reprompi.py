@@ -24,7 +24,6 @@ _HEAD = re.compile(
 )
 _ABOUT = re.compile(r"#@(\w{1,40})=(.{0,200})")
 _MAX_SECONDS = 1e9
-_TIMES = ("runtime_sec", "loc_tstart_sec", "loc_tend_sec", "gl_tstart_sec", "gl_tend_sec")
 _SUMMARY = {"mean_sec": "mean", "median_sec": "p50"}
 _Key = tuple[str, int]
 """Operation and bytes."""
@@ -78,6 +77,13 @@ class _File:
             why = "it is cut off, or no row"
         self.left_out.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
 
+    def check_columns(self, *needed: str) -> None:
+        """Raise FormatError for columns that are needed and not there."""
+        if missing := [name for name in needed if name not in self.names]:
+            raise self.text.error(
+                None, f"has no column {', '.join(missing)}, only {first_few(self.names, 8)}"
+            )
+
     def key(self, line: int, row: dict[str, str]) -> _Key:
         column = "count" if "count" in row else "msize_bytes"
         size = self.text.integer(line, row[column], column, high=MAX_COUNT)
@@ -122,14 +128,13 @@ def _read(text: TextFile, options: Options) -> Measured:
         )
     if "process" in file.names:
         parts, notes = _of_each_process(file)
-    elif "runtime_sec" in file.names:
-        parts, notes = _of_slowest(file)
     else:
-        raise text.error(None, f"has no column runtime_sec, only {first_few(file.names, 8)}")
+        parts, notes = _of_slowest(file)
     return Measured(tuple(parts), "reprompi", source, (*notes, *file.notes()))
 
 
 def _of_slowest(file: _File) -> tuple[list[PerRankSamples], list[str]]:
+    file.check_columns("runtime_sec")
     times: dict[_Key, list[float]] = {}
     for line, row in file.rows:
         key = file.key(line, row)
@@ -149,6 +154,7 @@ def _of_slowest(file: _File) -> tuple[list[PerRankSamples], list[str]]:
 
 def _of_each_process(file: _File) -> tuple[list[PerRankSamples], list[str]]:
     """Run times of each process by its own clock: from its start to its end."""
+    file.check_columns("nrep", "loc_tstart_sec", "loc_tend_sec")
     times: dict[_Key, dict[int, dict[int, float]]] = {}
     for line, row in file.rows:
         process = file.text.integer(line, row["process"], "process", high=file.ranks - 1)
@@ -178,6 +184,7 @@ def _of_each_process(file: _File) -> tuple[list[PerRankSamples], list[str]]:
 
 
 def _summary(file: _File, source: dict[str, str]) -> Measured:
+    file.check_columns("valid_nrep")
     names = {column: name for column, name in _SUMMARY.items() if column in file.names}
     if "mean_sec" not in names:
         raise file.text.error(
