@@ -80,6 +80,11 @@ def test_a_summary():
         ),
         (TEXT.replace("runtime_sec", "whatever_sec"), "has no column runtime_sec"),
         (SUMMARY.replace("mean_sec", "var_sec"), "has no column mean_sec"),
+        (SUMMARY.replace("valid_nrep", "good_nrep"), "has no column valid_nrep"),
+        (
+            verbose().replace("loc_", "gl_"),
+            "has no column loc_tstart_sec, loc_tend_sec",
+        ),
         (verbose().replace("1 MPI_Bcast", "0 MPI_Bcast"), "line 15: a second time of process 0"),
         (verbose().replace("1 MPI_Bcast", "2 MPI_Bcast"), "line 15: process must be an integer"),
         (verbose(skip=[(1, 0), (1, 1), (1, 2)]), "has no repetition with all of 2 processes"),
