@@ -351,6 +351,7 @@ ProgramView Program::view(std::uint64_t seed) const {
   v.sources.long_work = kNever;
   for (const IntervalSource& source : intervals) {
     const Tick free = source.periodic.period - source.periodic.duration;
+    if (source.kind == kTraceIntervals) v.sources.long_work = 0;
     if (source.kind == kPeriodicIntervals && free < kLatest / kManyPeriods)
       v.sources.long_work = std::min(v.sources.long_work, kManyPeriods * free);
   }

@@ -98,31 +98,45 @@ void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
   intervals.push_back(s);
 }
 
-// Appends the table and the guide of a trace; returns it with length, count and their offsets.
+// Appends the table and the guide of a trace; returns it with what Trace::own reads.
 Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends,
                             Tick length) {
   const std::size_t n = begins.size();
+  std::vector<Tick> busy{0};  // before each interval
+  for (std::size_t i = 0; i < n; ++i) busy.push_back(busy.back() + (ends[i] - begins[i]));
   Trace trace{};
   trace.length = length;
+  trace.idle = length - busy[n];
   trace.count = static_cast<std::int64_t>(n);
-  trace.table = static_cast<std::int64_t>(words.size());
-  for (std::size_t i = 0; i < n; ++i)
+  const auto append = [&](std::size_t i, Tick repetition) {
     words.insert(words.end(),
-                 {static_cast<std::uint64_t>(begins[i]), static_cast<std::uint64_t>(ends[i])});
-  words.insert(words.end(), {static_cast<std::uint64_t>(begins[0] + length),
-                             static_cast<std::uint64_t>(ends[0] + length)});
-  // The guide has no fewer entries than there are intervals, if there are so many ticks.
+                 {static_cast<std::uint64_t>(begins[i] - busy[i] + repetition * trace.idle),
+                  static_cast<std::uint64_t>(busy[i] + repetition * busy[n])});
+  };
+  append(n - 1, -1);
+  trace.table = static_cast<std::int64_t>(words.size());
+  for (std::size_t i = 0; i < n; ++i) append(i, 0);
+  append(0, 1);
+  append(1 % n, n > 1 ? 1 : 2);
+  // A cell of the guide has 2 to 4 intervals on average: with one for each the guide would be as
+  // large as the table, and the nearest caches hold less of it. Cells are no shorter than a tick.
   int bits = 1;
-  while ((std::size_t{1} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
+  while ((std::size_t{4} << bits) < n && (Tick{1} << (bits + 1)) < length) ++bits;
   using Wide = unsigned __int128;
-  const Wide factor = (Wide{1} << (64 + bits)) / static_cast<Wide>(length);
-  trace.guide_factor = factor >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(factor);
-  std::uint64_t i = 0;
-  for (std::uint64_t g = 0; g < std::uint64_t{1} << bits; ++g) {
-    // The smallest time t with floor(t * factor / 2^64) == g.
-    const Wide t = ((Wide{g} << 64) + trace.guide_factor - 1) / trace.guide_factor;
-    while (i < n && static_cast<Wide>(ends[i]) <= t) ++i;
-    words.push_back(i);
+  const auto factor = [bits](Tick range) {
+    const Wide exact = (Wide{1} << (64 + bits)) / static_cast<Wide>(range);
+    return exact >> 64 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(exact);
+  };
+  trace.length_factor = factor(length);
+  trace.idle_factor = factor(trace.idle);
+  std::uint64_t ended = 0, passed = 0;
+  for (std::uint64_t g = 0; g <= std::uint64_t{1} << bits; ++g) {
+    // The smallest t with floor(t * factor / 2^64) == g.
+    const auto smallest = [g](std::uint64_t f) { return ((Wide{g} << 64) + f - 1) / f; };
+    const Wide t = smallest(trace.length_factor), idle = smallest(trace.idle_factor);
+    while (ended < n && static_cast<Wide>(ends[ended]) <= t) ++ended;
+    while (passed < n && static_cast<Wide>(begins[passed] - busy[passed]) <= idle) ++passed;
+    words.push_back(passed << 32 | ended);
   }
   trace.offsets = trace.recordings = -1;
   return trace;
@@ -164,8 +178,9 @@ void Program::add_traces(const std::vector<Recording>& recordings,
     if (offsets.empty()) s.trace = trace;
     offsets.push_back(static_cast<Tick>(words.size()));
     words.insert(words.end(),
-                 {static_cast<std::uint64_t>(trace.length), static_cast<std::uint64_t>(trace.count),
-                  static_cast<std::uint64_t>(trace.table), trace.guide_factor});
+                 {static_cast<std::uint64_t>(trace.length), static_cast<std::uint64_t>(trace.idle),
+                  static_cast<std::uint64_t>(trace.count), static_cast<std::uint64_t>(trace.table),
+                  trace.length_factor, trace.idle_factor});
   }
   std::vector<Tick> offset_of_rank;
   for (const std::int32_t recording : of_ranks)

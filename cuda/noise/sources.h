@@ -5,6 +5,8 @@
 // A new kind of interval goes into intervals.h. CONTRIBUTING.md lists what else a new source needs.
 #pragma once
 
+#include <type_traits>
+
 #include "noise/link_loads.h"
 #include "noise/rank_speed.h"
 #include "noise/step_delay.h"
@@ -24,7 +26,8 @@ struct SourceList {
   const StepDelay* steps;
   const RankSpeed* speeds;
   const std::uint64_t* words;
-  // More work than this may last many periods of a source; kNever: of none.
+  // More work than this may last many periods of a source. 0: one replays a recording; kNever: no
+  // source can be skipped.
   Tick long_work;
   // The delays of communication without a window are drawn before the step (cpu/drawn_delays.h),
   // and added there.
@@ -48,10 +51,18 @@ template <class T>
 struct Skipped {
   T t, w;
 };
+// Devices walk through recordings: a search would take a third more instructions of each round, as
+// its registers are saved there, also where nothing is met.
+#if defined(__CUDA_ARCH__)
+inline constexpr bool kSkipRecordings = false;
+#else
+inline constexpr bool kSkipRecordings = true;
+#endif
 template <class R>
 struct SourcesOf;
-template <class T, class R>
-JF_HD_COLD Skipped<T> skip_periods(const SourcesOf<R>& s, T which, T source, T t, T w, T others);
+template <class T, class Mask, class R>
+JF_HD_COLD Skipped<T> skip_intervals(const SourcesOf<R>& s, std::int32_t source, CursorOf<T>* c,
+                                     Mask which, Tick rank, T t, T w, T others);
 
 // R: std::uint32_t, the number of the realization at hand; or a register of realizations, in whose
 // lanes the same rank is.
@@ -152,17 +163,6 @@ struct SourcesOf : SourceList {
     return soonest;
   }
 
-  // How many whole periods of a source lie ahead at t, where one of its intervals has ended, of
-  // which all free time goes to the work w > 0, and in which none of the `others` begins.
-  JF_HD Tick whole_periods(std::int32_t source, Tick t, Tick w, Tick others) const {
-    const IntervalSource& s = intervals[source];
-    if (s.kind != kPeriodicIntervals) return 0;
-    const Tick free = s.periodic.period - s.periodic.duration;
-    const Tick room = earlier(earlier(others, s.window.end), kLatest) - t;
-    if (w / kManyPeriods <= free || room < s.periodic.period) return 0;
-    return earlier((w - 1) / free, room / s.periodic.period);
-  }
-
   // Moves t over all intervals that begin before its work is done; w is what is left of it.
   // held(source, for how long, how often): an interval holds the CPU, or several in a row do.
   template <class Held>
@@ -180,14 +180,16 @@ struct SourcesOf : SourceList {
       }
       held(source, interval.end - t, 1);
       t = interval.end;
-      // Where a window begins, an empty interval may stand before the first of its source.
-      if (w <= long_work || interval.begin == interval.end) continue;
-      const Tick whole = whole_periods(source, t, w, others);
-      if (whole == 0) continue;
-      const Periodic& noise = intervals[source].periodic;
-      held(source, noise.duration, whole);
-      t += whole * noise.period;
-      w -= whole * (noise.period - noise.duration);
+      if (w <= long_work) continue;
+      const IntervalSource& by = intervals[source];
+      // Who is told of each interval of a recording gets them one by one.
+      constexpr bool told = !std::is_same_v<Held, IgnoreSource>;
+      if ((told || !kSkipRecordings) && by.kind != kPeriodicIntervals) continue;
+      const auto skipped = skip_intervals(*this, source, mine + source, true, rank, t, w, others);
+      if (told && skipped.t > t)
+        held(source, by.periodic.duration, (skipped.t - t) / by.periodic.period);
+      t = skipped.t;
+      w = skipped.w;
     }
   }
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
@@ -205,9 +207,11 @@ struct SourcesOf : SourceList {
       on &= quiet < w;
       w = select(on & (quiet > 0), w - quiet, w);
       t = select(on, interval.end, t);
-      const T skips = on & (w > long_work) & (interval.begin < interval.end);
-      if (__builtin_expect(any(skips), 0)) {
-        const Skipped<T> skipped = skip_periods(*this, skips, source, t, w, others);
+      const T skips = on & (w > long_work);
+      for (std::int32_t j = 0; j < interval_count && any(skips); ++j) {
+        const T by = skips & (source == Tick{j});
+        if (!any(by)) continue;
+        const auto skipped = skip_intervals(*this, j, mine + j, by, rank, t, w, others);
         t = skipped.t;
         w = skipped.w;
       }
@@ -219,17 +223,35 @@ using Sources = SourcesOf<std::uint32_t>;
 // What is long, and not on every rank's way, stands here once: inlined at each step it would make
 // the engines too large to compile.
 
-// Lanes one by one: a division costs so much that the calls do not matter.
-template <class T, class R>
-JF_HD_COLD Skipped<T> skip_periods(const SourcesOf<R>& s, T which, T source, T t, T w, T others) {
-  for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
-    if (which[k] == 0) continue;
-    const auto j = static_cast<std::int32_t>(source[k]);
-    const Tick whole = s.whole_periods(j, t[k], w[k], others[k]);
-    const Periodic& noise = s.intervals[j].periodic;
-    t[k] += whole * noise.period;
-    w[k] -= whole * (noise.period - noise.duration);
+// For work w > 0 at t, where an interval of a source has ended: moves t over those of its intervals
+// that begin before the work is done and end before one of the `others` begins, and takes what is
+// done by then from w. Of periodic noise, whole periods; of a recording, all. c: of that source.
+template <class T, class Mask, class R>
+JF_HD_COLD Skipped<T> skip_intervals(const SourcesOf<R>& s, std::int32_t source, CursorOf<T>* c,
+                                     Mask which, Tick rank, T t, T w, T others) {
+  const IntervalSource& by = s.intervals[source];
+  if (by.kind == kRenewalIntervals) return {t, w};
+  const bool recorded = kSkipRecordings && by.kind == kTraceIntervals;
+  const Trace trace = recorded ? by.trace.own(rank, s.words) : by.trace;
+  const Tick period = recorded ? trace.length : by.periodic.period;
+  const Tick free = recorded ? trace.idle : period - by.periodic.duration;
+  const T limit = earlier(others, T{} + earlier(by.window.end, kLatest));
+  // Where a window begins, an empty interval may stand before the first of its source.
+  which = which & (t > by.window.begin) & (t <= limit);
+  if (recorded) which = which & (c->end == t);
+  const auto many = which & (w / kManyPeriods > free);
+  if (any(many)) {
+    const T room = select(many, limit - t, T{});
+    const T whole = select(many, earlier((w - 1) / free, room / period), T{});
+    t = t + whole * period;
+    w = w - whole * free;
+    if (recorded) {
+      c->from = c->from + whole * period;
+      c->begin = c->begin + whole * period;
+      c->end = c->end + whole * period;
+    }
   }
+  if (recorded && any(which)) trace.pass(*c, which, t, w, limit, s.words);
   return {t, w};
 }
 

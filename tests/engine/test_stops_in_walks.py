@@ -19,7 +19,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the sh
 NETWORK = jf.LogGOPS("1us", "200ns")
 TWO = [jf.PeriodicNoise("1ms", "10us"), jf.PeriodicNoise("1.0001ms", "7us")]
 RENEWAL = [jf.RenewalNoise("1ms", "10us")]
-TRACE = [jf.TraceNoise(starts=[0, 4e-5], durations=[1e-6, 2e-6], length=1e-4)]
+# Detours of one recording are passed at once up to the next one of the other.
+TRACES = [jf.TraceNoise(starts=[0, 4e-5], durations=[1e-6, 2e-6], length=length)
+          for length in (1e-4, 1.0001e-4)]
 
 def case(noise, ranks=4096, compute_time="1h", **options):
     return jf.Case(ranks, network=NETWORK, noise=noise, compute_time=compute_time, **options)
@@ -54,9 +56,9 @@ os._exit(0)
 CALLS = {
     "two periodic sources": "simulate(TWO)",
     "renewals": "simulate(RENEWAL)",
-    "a trace": "simulate(TRACE)",
+    "two traces": "simulate(TRACES)",
     "ranks in one lane": "jf.simulate(case(TWO, algorithm=jf.RingAllreduce()), 1, threads=1)",
-    "lanes": "jf.simulate(case(TRACE, algorithm=jf.RingAllreduce()), 64, backend='cpu')",
+    "lanes": "jf.simulate(case(TRACES, algorithm=jf.RingAllreduce()), 64, backend='cpu')",
     "a team on each realization": "simulate(TWO, 2**21)",
     "a wait": "simulate(RENEWAL, 64, 0, arrival=jf.imbalance.GivenArrival([0] * 63 + [1e6]))",
     "a short walk in each of many cycles": "simulate(RENEWAL, 1024, '0.9s', cycles=10**4)",
@@ -65,7 +67,7 @@ CALLS = {
     "intervals": "jf.noise_intervals(case([jf.RenewalNoise('1ms', '1us', begin=10**6)]), 0, "
     "10**6 + 1)",
     "a schedule": "jf.simulate_schedule(schedule(), NETWORK, TWO, 16)",
-    "a schedule in the order of arrival": "jf.simulate_schedule(schedule(), NETWORK, TRACE, 16, "
+    "a schedule in the order of arrival": "jf.simulate_schedule(schedule(), NETWORK, TRACES, 16, "
     "order='arrival')",
     "a schedule that is explained": "jf.explain_schedule(schedule(), NETWORK, RENEWAL, 16)",
 }

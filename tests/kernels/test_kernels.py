@@ -70,7 +70,8 @@ def test_random_cases(kernels, family, part):
 
 
 LISTS = [noise_cases.any_case, noise_cases.tie_case, noise_cases.copy_case,
-         noise_cases.zero_transit_case, noise_cases.dense_case]  # fmt: skip
+         noise_cases.zero_transit_case, noise_cases.dense_case,
+         noise_cases.recorded_work_case]  # fmt: skip
 
 
 @pytest.mark.parametrize("family", LISTS, ids=lambda family: family.__name__)

@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from reference import noise_cases, wide_draws
+from reference.cases import EngineCase
 from reference.delays import core_delay
-from reference.noise import MAX, MIN, Intervals
+from reference.event_driven import Costs
+from reference.noise import MAX, MIN, Intervals, TraceNoise
 from reference.random_noise import ROLES, random_delay
 from reference.realized import RealizedNoise
 from support.grouped import parametrize_in_groups
@@ -25,6 +27,7 @@ FAMILIES = {
     "instant": (noise_cases.zero_transit_case, 120),
     "dense": (noise_cases.dense_case, 120),
     "long work": (noise_cases.long_work_case, 120),
+    "recorded work": (noise_cases.recorded_work_case, 200),
     "delays": (noise_cases.delay_case, 120),
     "nodes": (noise_cases.node_case, 120),
 }
@@ -65,6 +68,24 @@ def test_engine_equals_reference(family, number):
     np.testing.assert_array_equal(upper * 2**32 + lower, expected.sum(axis=1))
 
 
+@pytest.mark.parametrize("number", range(scaled(60)))
+def test_work_under_a_recording_equals_the_walk(number):
+    """To the last times that are delayed, 2^62 ticks, and over hundreds of repetitions."""
+    rng = random.Random(f"recorded work {number}")
+    scale = 2 ** rng.choice([0, 20, 40, 48])
+    pieces, length = noise_cases.random_recording(rng, scale)
+    idle = length - sum(end - begin for begin, end in pieces)
+    last = 2**62 // length * idle // 3
+    work = min(last, rng.choice([1, idle, 2 * idle, rng.randint(1, 300 * idle)]))
+    noise = TraceNoise(pieces, length, offsets=(rng.randrange(length),))
+    case = EngineCase(0, Costs(work=work), cycles=3, others=(noise,))
+    expected = np.array(case.reference().rows, dtype=np.int64)
+    program = case.program(_core)
+    np.testing.assert_array_equal(_core.ready_times(program, 1, 0), expected)
+    largest = _core.simulate(program, 1, 0, 9, "max", "cpu", 1, None)
+    np.testing.assert_array_equal(largest, [expected.max(axis=1)] * 9)
+
+
 @pytest.mark.full_scale
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_cases_are_not_trivial(family):
@@ -83,7 +104,7 @@ def test_the_cases_are_not_trivial(family):
     assert min(delayed) > 100
     if family != "delays":
         assert seen["interrupted"] > 3000
-        wanted = noise_cases.LISTED if family in ("dense", "long work") else ROLES
+        wanted = noise_cases.LISTED if family in ("dense", "long work", "recorded work") else ROLES
         assert min(roles[role] for role in wanted) > 10, roles
     assert seen["outside"] > 100  # delays that a window kept out
     if family in ("any", "ties", "instant"):

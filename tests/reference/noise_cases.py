@@ -1,11 +1,20 @@
 """Random cases under lists of noise sources of every role."""
 
 from dataclasses import fields, replace
+from itertools import pairwise
 
 from . import delays
 from .cases import instant_case, random_case, redundant_case
 from .event_driven import Costs
-from .noise import Intervals, MessageDelay, PeriodicNoise, RenewalNoise, StepDelay, TraceNoise
+from .noise import (
+    Intervals,
+    MessageDelay,
+    PeriodicNoise,
+    RenewalNoise,
+    StepDelay,
+    TraceNoise,
+    TracesNoise,
+)
 from .random_noise import ROLES, ends, random_nodes, random_source
 
 
@@ -127,6 +136,57 @@ def long_work_case(rng):
         if rng.random() < 0.3:
             begin = rng.randint(0, rng.choice([60, 2000]))
             window = {"begin": begin, "end": begin + rng.randint(1, 3000)}
+            sources[k] = replace(source, **window)
+        if rng.random() < 0.2:
+            sources[k] = replace(sources[k], in_communication=False)
+    rng.shuffle(sources)
+    case = replace(case, others=tuple(sources))
+    return with_sources(rng, case, 5, ("step", "message"), most=1)
+
+
+def random_recording(rng, scale):
+    """Busy pieces and a length: detours that touch or crowd, and little or much idle time."""
+    length = rng.randint(40, 3000)
+    room = length if rng.random() < 0.7 else max(30, length // 20)
+    cuts = sorted(rng.sample(range(room + 1), rng.choice([2, 3, 6, 30])))
+    share = rng.choice([0.1, 0.5, 1.0])
+    pieces = [piece for piece in pairwise(cuts) if rng.random() < share] or [(0, room // 2)]
+    if pieces[0][0] == 0 and pieces[-1][1] == length and share == 1.0:
+        pieces.pop()  # never busy all the time
+    shift = rng.randrange(scale)  # so that not all times are multiples of the scale
+    moved = tuple((begin * scale + shift, end * scale + shift) for begin, end in pieces)
+    return moved, length * scale + shift
+
+
+def recorded_work_case(rng):
+    """Compute phases of many detours of recordings, or of whole ones; windows, other sources."""
+    scale = rng.choice([1, 1, 7, 2**20, 2**40])
+    case = replace(random_case(rng, 5), jitter=None, periodic=None, cycles=3)
+    case = replace(
+        case,
+        costs=replace(
+            case.costs, work=scale * rng.choice([rng.randint(1, 300), rng.randint(1, 8000)])
+        ),
+    )
+    sources = []
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        recordings = [random_recording(rng, scale) for _ in range(3)]
+        if rng.random() < 0.6:
+            sources.append(TraceNoise(*recordings[0]))
+            continue
+        recordings.append(((), scale * rng.randint(1, 500)))  # without detours
+        of_ranks = tuple(rng.randrange(4) for _ in range(case.ranks))
+        sources.append(TracesNoise(tuple(recordings), of_ranks, rng.choice([1, case.ranks])))
+    if rng.random() < 0.3:
+        period = scale * rng.randint(100, 2000)
+        sources.append(PeriodicNoise(period, rng.randint(1, period // 5), rng.random() < 0.5))
+    if rng.random() < 0.35:
+        gap = delays.Samples(values=(2000 * scale, 300 * scale, 50 * scale))
+        sources.append(RenewalNoise(gap, delays.Samples(values=(40 * scale, 5, 1))))
+    for k, source in enumerate(sources):
+        if rng.random() < 0.3 or not ends(sources):
+            begin = rng.randint(0, scale * rng.choice([60, 2000]))
+            window = {"begin": begin, "end": begin + rng.randint(1, 4000 * scale)}
             sources[k] = replace(source, **window)
         if rng.random() < 0.2:
             sources[k] = replace(sources[k], in_communication=False)

@@ -15,6 +15,7 @@ from .noise import (
     Stationary,
     StepDelay,
     TraceNoise,
+    TracesNoise,
 )
 
 INTERVALS = ("periodic", "renewal", "trace")
@@ -86,8 +87,14 @@ def share(source):
             busy, idle = mean(source.duration), mean(source.gap)
             return busy / (busy + idle)
         case TraceNoise():
-            return Fraction(sum(end - begin for begin, end in source.pieces), source.length)
+            return share_of_recording(source.pieces, source.length)
+        case TracesNoise():
+            return max(share_of_recording(*recording) for recording in source.recordings)
     return Fraction(0)
+
+
+def share_of_recording(pieces, length):
+    return Fraction(sum(end - begin for begin, end in pieces), length)
 
 
 def random_nodes(rng, ranks):

@@ -538,7 +538,8 @@ def check_walks(sources: Sequence[Noise], compute: int, communication: int) -> N
 
     The engine goes through them one by one. But it skips whole periods of a periodic source in
     which no interval of another one begins: that with the shortest period costs nothing. (Those
-    that are numbered, and gone through while a rank waits, `check_length` counts.)
+    that are numbered, and gone through while a rank waits, `check_length` counts.) On a CPU it
+    passes many intervals of a recording at once, too, but not where it explains each of them.
 
     Parameters
     ----------
