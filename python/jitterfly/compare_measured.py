@@ -193,7 +193,9 @@ class Agreement(Answer):
         """Say what is compared."""
         what = self.case.algorithm.kind
         if self.library is not None:
-            what = f"{self.library.collective} as {self.library.title} runs it"
+            case = self.case
+            choice = self.library.choice(case.ranks, case.network, case.message_bytes)
+            what = self.library.whose([choice])
         return f"{what}, simulated beside measured"
 
     def facts(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import memory, stats
+from .algorithms.library_choice import LibraryRules
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, write_if_path
 from .backends import check_run_arguments, core, reporting
 from .case import (
@@ -475,9 +476,12 @@ class Explanation(DelayByCause):
         The longest single delay on the path, by noise or by a late arrival, in ticks, the rank that
         it hit, and which of the causes it is; -1 where there is none. Where all ranks are delayed
         alike it is one of them.
+    library : LibraryRules or None
+        The library whose choice the algorithm is; `jitterfly explain` knows it.
     """
 
     case: Case
+    library: LibraryRules | None = None
 
     path_parts: ClassVar[tuple[str, ...]] = tuple(_PATH_PARTS)
 
@@ -508,6 +512,8 @@ class Explanation(DelayByCause):
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside causes and notes."""
         own = {"seed": self.seed, "realizations": len(self.ticks), "doubts": self.case.doubts()}
+        if self.library is not None:
+            own["library"] = self.library.name
         return {"case": self.case.to_dict(), **own, **super().facts()}
 
     def notes(self) -> list[Note]:
@@ -515,6 +521,7 @@ class Explanation(DelayByCause):
         case = self.case
         return [
             *notes_of("bad_algorithm", algorithm_cautions([case]), FIRST),
+            *notes_of("library", self._library_in_words(), PICTURE),
             *notes_of("question", self._question_in_words(), PICTURE),
             Note("realizations", self._realizations_in_words(), PICTURE),
             *notes_of("shares", [ADD_UP, SHARES]),
@@ -524,6 +531,13 @@ class Explanation(DelayByCause):
             *notes_of("ranks", [OF_RANKS, *([OF_SLOW_RANKS] if case.speed is not None else []),
                                 *drawn_speed_notes(case.noise)]),
         ]  # fmt: skip
+
+    def _library_in_words(self) -> list[str]:
+        """Whose choice the algorithm is."""
+        case = self.case
+        if self.library is None:
+            return []
+        return [self.library.in_words(case.ranks, case.network, case.message_bytes)]
 
     def _question_in_words(self) -> list[str]:
         """The case: of each source what its cause in the tables stands for."""

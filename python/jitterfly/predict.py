@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .algorithms.algorithm import MOST_ROUNDS
-from .algorithms.library_choice import algorithm_for
+from .algorithms.library_choice import LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case
 from .compare_measured import UNITS, read_times
@@ -391,6 +391,7 @@ class InferredNoise(Answer):
         )
         return [
             *caution_notes(asked, hits),
+            *library_notes(asked, [run.ranks for run in self.runs]),
             Note("noise", told, PICTURE),
             Note("base", f"base time {show_seconds(base.time)}{_spread_in_words(base)}; "
                  f"{hits.exceeding:,} of {hits.count:,} iterations took longer", PICTURE),
@@ -429,6 +430,15 @@ class InferredNoise(Answer):
 
 def _spread_in_words(base: Base) -> str:
     return f", its spread up to {show_seconds(base.reach, 3)} more" if base.reach else ""
+
+
+def library_notes(asked: InferNoiseQuestion, counts: Iterable[int]) -> list[Note]:
+    """Say which algorithm a library runs on each number of ranks."""
+    rules = asked.algorithm
+    if not isinstance(rules, LibraryRules):
+        return []
+    words = {n: rules.in_words(n, asked.network, asked.message_bytes) for n in counts}
+    return [Note("library", f"{ranks:,} ranks: {told}") for ranks, told in words.items()]
 
 
 def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
@@ -827,6 +837,7 @@ class Prediction(Answer):
                 " tell its noise, but nothing of its messages"
             )
             text.append(Note("other_algorithm", told, FIRST))
+        text += library_notes(asked, [asked.ranks, asked.to])
         base, there = hits.base, self.base_there
         text.append(Note("base", f"base time {show_seconds(base.time)}"
                          f"{_spread_in_words(base)} on {asked.ranks:,} ranks; {there.words}",

@@ -652,9 +652,10 @@ def algorithm_in_words(answer: Any) -> str:
     """The algorithm of an answer's rows; of a library's choice also whose it is, and where."""
     if answer.library is None:
         return part_in_words(answer.case.algorithm)
-    parts = _on_ranks([(one, part_in_words(found.algorithm)) for one, found in _choices(answer)])
+    choices = _choices(answer)
+    parts = _on_ranks([(one, part_in_words(found.algorithm)) for one, found in choices])
     words = "; ".join(f"{text} on {ranks}" if parts[1:] else text for text, ranks in parts)
-    return f"{answer.library.collective} as {answer.library.title} runs it: {words}"
+    return f"{answer.library.whose(found for _, found in choices)}: {words}"
 
 
 def library_fact(answer: Any) -> dict[str, Any]:

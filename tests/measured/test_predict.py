@@ -384,7 +384,8 @@ def test_a_library_may_run_another_algorithm_on_more_ranks(folder, capsys):
     machine[machine.index("--algorithm") + 1 : machine.index("--algorithm") + 1] = ["mpich"]
     assert main(["predict", "times32.txt", *machine, "--to", "128", "--base", "network"]) == 0
     told = capsys.readouterr()
-    assert "128 ranks: algorithm: MPICH" in told.err
+    assert "\n32 ranks: algorithm: MPICH" in told.out
+    assert "\n128 ranks: algorithm: MPICH" in told.out
     asked = PredictQuestion(times_under(NOISE), 32, to=100, algorithm="mpich",
                             message_bytes=32, network=NETWORK)  # fmt: skip
     kinds = [asked.case_of(ranks).algorithm.kind for ranks in (32, 100)]

@@ -7,7 +7,7 @@ have is stood in for by the nearest one, which `LibraryChoice.differs` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -708,6 +708,12 @@ class LibraryRules:
                 "that for nodes of one rank"
             )
         return found
+
+    def whose(self, choices: Iterable[LibraryChoice]) -> str:
+        """Return whose algorithms are run, and whether some only stand in for them, as text."""
+        if any(one.differs for one in choices):
+            return f"{self.collective} nearest to that of {self.title}"
+        return f"{self.collective} as {self.title} runs it"
 
     def in_words(self, ranks: int, network: Network, message_bytes: int) -> str:
         """Return what it runs, and what stands for that, as text."""

@@ -12,7 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -297,8 +297,7 @@ def _run_explain(chosen: argparse.Namespace) -> None:
         schedule.explain_cell(chosen, case, seed, where)
         return
     schedule.check_case_options(chosen)
-    if chosen.file is None and (rules := library(chosen)) is not None:
-        tell(rules.in_words(case.ranks, case.network, case.message_bytes))
+    rules = library(chosen) if chosen.file is None else None
     if chosen.realizations is None:
         asked["realizations"] = _realizations_for(case)
     with show_phases(begun=started) as phases, warnings.catch_warnings():
@@ -307,7 +306,9 @@ def _run_explain(chosen: argparse.Namespace) -> None:
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
 
-        explanation = explain(**{**asked, "case": case, "seed": seed, "progress": show})
+        explanation = replace(
+            explain(**{**asked, "case": case, "seed": seed, "progress": show}), library=rules
+        )
     give_answer(explanation, chosen, _FILES, started, cell=where or None)
 
 
@@ -423,7 +424,7 @@ def _run_predict(chosen: argparse.Namespace) -> None:
         asked = read_question(chosen, PredictQuestion, measured=chosen.measured, progress=show)
         question = asked.to_dict()
         prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
-        tell_machine(chosen, asked, [asked.ranks, asked.to])
+        tell_machine(chosen, asked)
         found = answer_prediction(asked)
     written: list[Path] = []
     print_report(found.report(), chosen)

@@ -491,7 +491,7 @@ def _run_infer(args: argparse.Namespace) -> None:
             phases("simulating", done, count)
 
         asked = read_question(args, InferNoiseQuestion, measured=args.measured, progress=show)
-        tell_machine(args, asked, [asked.ranks])
+        tell_machine(args, asked)
         found = answer_inference(asked)
     measured = found.measured_noise()
     noisefile.write(measured, out)

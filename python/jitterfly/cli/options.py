@@ -281,12 +281,11 @@ def tell_understood(
         tell(f"noise: {part_in_words(one)}")
 
 
-def tell_machine(chosen: argparse.Namespace, asked: Any, ranks: Iterable[int]) -> None:
-    """Say on standard error which network and algorithm the options of a question were read as."""
+def tell_machine(chosen: argparse.Namespace, asked: Any) -> None:
+    """Say on standard error which network and algorithm the options of a question were read as.
+
+    What a library runs is in the answer.
+    """
     named = None if isinstance(asked.algorithm, LibraryRules) else asked.algorithm
     name = None if named is None else chosen.algorithm
     tell_understood(asked.network, (), chosen.network is not None, named, name)
-    if isinstance(asked.algorithm, LibraryRules):
-        for count in ranks:
-            words = asked.algorithm.in_words(count, asked.network, asked.message_bytes)
-            tell(f"{count:,} ranks: {words}")

@@ -212,7 +212,7 @@ def _bins(times: npt.NDArray[np.float64]) -> int:
 
 
 def draw_samples(result: Result) -> Figure:
-    """The share of realizations that is later than a time, a line for each observation.
+    """The share of realizations that takes longer than a time, a line for each observation.
 
     Of more observations than there are colours, the maxima over the ranks, or the first and the
     last and some between.
@@ -228,7 +228,7 @@ def draw_samples(result: Result) -> Figure:
     for time in np.unique(result.noise_free[chosen]):
         axes[0, 0].axvline(time, color=style.GREY, linewidth=0.8, label="without noise")
     axes[0, 0].set_yscale("log")
-    axes[0, 0].set_ylabel("share of realizations that is later")
+    axes[0, 0].set_ylabel("share of realizations that takes longer")
     axes[0, 0].set_xlabel("time")
     style.value_axis(axes[0, 0], "s")
     subtitle = [
@@ -410,7 +410,7 @@ def _ratio_ends(row: AgreementRow) -> tuple[float, float]:
 
 
 def draw_inferred(found: InferredNoise) -> Figure:
-    """Draw the share of iterations that is later: measured, and under the inferred noise."""
+    """Draw the share of iterations that takes longer: measured, and under the inferred noise."""
     figure, axes = style.new_figure([2.2], 1)
     panel, base = axes[0, 0], found.hits.base
     measured, simulated = style.SERIES[:2]
@@ -424,7 +424,7 @@ def draw_inferred(found: InferredNoise) -> Figure:
 
 
 def draw_prediction(found: Prediction) -> Figure:
-    """Draw the share of iterations that is later: measured, predicted, and measured there."""
+    """Draw the share of iterations that takes longer: measured, predicted, and measured there."""
     figure, axes = style.new_figure([2.4], 1)
     panel, asked = axes[0, 0], found.question
     measured, predicted, there = style.SERIES[:3]
@@ -452,9 +452,9 @@ def _mark_base(panel: Axes, time: float, label: str) -> None:
 
 
 def _later_axes(panel: Axes, along: str) -> None:
-    """Make the axes of a share of iterations that is later than a time."""
+    """Make the axes of a share of iterations that takes longer than a time."""
     panel.set_yscale("log")
-    panel.set_ylabel("share of iterations that is later")
+    panel.set_ylabel("share of iterations that takes longer")
     panel.set_xlabel(along)
     style.value_axis(panel, "s")
 

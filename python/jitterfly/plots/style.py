@@ -282,7 +282,7 @@ def error_bar_lengths(estimates: Iterable[Estimate | None]) -> npt.NDArray[np.fl
 
 
 def draw_later_share(axes: Axes, samples: npt.ArrayLike, look: Look, label: str) -> None:
-    """Draw the share of realizations that is later than a time."""
+    """Draw the share of realizations that takes longer than a time."""
     times = np.sort(samples)
     share = 1 - np.arange(len(times)) / len(times)  # from a sample on: it and all later ones
     axes.step(times, share, where="pre", label=label, **look.stroke)
