@@ -1087,14 +1087,20 @@ def _fitted_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
     time, freedom = float(slope * at + least), len(x) - 2
     sizes = ", ".join(f"{one:,}" for one in sorted(known))
     words = f"on {asked.to:,} ranks {show_seconds(time)}, on a line through those of {sizes} ranks"
-    if not freedom:
-        words += "; two sizes do not tell how far the base time is off it"
-        return BaseThere(time, time, time, words)
-    residual = math.sqrt(float(((y - slope * x - least) ** 2).sum()) / freedom)
-    lever = 1 + 1 / len(x) + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
-    half = student_t(asked.confidence, freedom) * residual * math.sqrt(lever)
+    # The prediction is a weighted sum of the base times.
+    off = x - x.mean()
+    weights = 1 / len(x) + (at - x.mean()) * off / (off**2).sum()
+    errors = np.array([run.hits.base_error for run in runs])
+    half = normal(asked.confidence) * float(np.hypot.reduce(weights * errors))
+    if freedom:
+        residual = math.sqrt(float(((y - slope * x - least) ** 2).sum()) / freedom)
+        lever = math.sqrt(1 + float((weights**2).sum()))
+        half = math.hypot(half, student_t(asked.confidence, freedom) * residual * lever)
     half = max(half, 1 / TICKS_PER_SECOND)  # measured times are rounded
-    return BaseThere(time, time - half, time + half, f"{words}, ± {show_seconds(half, 2)}")
+    words += f", ± {show_seconds(half, 2)}"
+    if not freedom:
+        words += ", which allows for sampling: two sizes do not tell how far it is off the line"
+    return BaseThere(time, time - half, time + half, words)
 
 
 def answer_prediction(asked: PredictQuestion) -> Prediction:

@@ -206,6 +206,31 @@ def test_base_times_of_several_sizes_tell_that_of_more_ranks():
         jf.predict(times_under(NOISE), RANKS, to=256, sizes={32: times_under(NOISE)}, **OPTIONS)
 
 
+def test_the_error_of_the_base_time_is_that_of_a_median():
+    errors, medians = [], []
+    for seed in range(scaled(400)):
+        times = 1e-5 + np.random.default_rng(seed).normal(0, 1e-7, 2000)
+        hits = Hits(times, split_base(times))
+        errors.append(hits.base_error)
+        medians.append(hits.base.time)
+    assert np.mean(errors) == pytest.approx(1.2533 * 1e-7 / math.sqrt(2000), rel=0.2)
+    # That of normal samples; the cut of those that were hit adds a little.
+    assert np.std(medians) == pytest.approx(np.mean(errors), rel=0.4)
+    assert Hits(times, Base(1e-5, 0.0)).base_error == 0
+
+
+def test_a_base_time_on_a_line_is_known_no_better_than_its_sizes():
+    """Three medians are now and then all but on a line: it was known to a tick then."""
+    rng = np.random.default_rng(3)
+    for counts in ((16,), (8, 16)):
+        sizes = {n: 1e-6 * math.log2(n) + rng.normal(0, 1e-7, 2000) for n in (*counts, 32)}
+        times = sizes.pop(32)
+        times[::100] += rng.exponential(2e-5, 20)  # there is noise
+        there = jf.predict(times, 32, to=256, sizes=sizes, **OPTIONS).base_there
+        assert there.high - there.time > 1.96 * 2 * 2.8e-9  # a median's error, four steps ahead
+        assert there.low <= 8e-6 <= there.high
+
+
 def test_several_sizes_share_a_noise():
     """The rates are those of both; where the machines differ, the distances say so."""
     sizes = {128: times_under(NOISE, 128)}

@@ -10,6 +10,7 @@ corrects the guess.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -159,6 +160,17 @@ class Hits:
     def exceeding(self) -> int:
         """The number of iterations that took longer than the base's spread explains."""
         return int(np.count_nonzero(self.excess > self.least))
+
+    @property
+    def base_error(self) -> float:
+        """The standard error of the base time, a median of the iterations not hit, seconds."""
+        if not self.base.reach:  # given, or without any spread
+            return 0.0
+        spread = self.excess[self.excess <= self.least]
+        count = len(spread)
+        half = math.sqrt(count * self.bursts.base_length) / 2  # in places of the ascending times
+        low, high = max(int(count / 2 - half), 0), min(int(count / 2 + half), count - 1)
+        return float(spread[high] - spread[low]) / 2
 
     @property
     def least(self) -> float:
