@@ -316,7 +316,7 @@ class InferredNoise(Answer):
     runs : tuple of Run
         The measured times on each number of ranks, with what the engine gives under this noise.
     noise : RenewalNoise
-    histogram : Histogram
+    histogram : jitterfly.measured.Histogram
         Of the durations of its detours.
     rows : tuple of RateRow
         By ascending durations; the iterations are those of all runs.

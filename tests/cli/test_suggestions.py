@@ -46,8 +46,8 @@ def test_a_part_of_a_name_is_enough(capsys):
 def test_an_option_of_other_commands(capsys):
     """Which are told where they are few."""
     asked = ["slowdown", "--noise", "period=1ms,duration=1us", "--ranks", "4"]
-    told = error_of(capsys, *asked, "--speed", "kind=drawn,sigma=0.1")
-    assert "(--speed is an option of explain, compare-measured, run)" in told
+    told = error_of(capsys, *asked, "--barrier", "dissemination_barrier")
+    assert "(--barrier is an option of explain, compare-measured)" in told
     told = error_of(capsys, "run", "x.toml", "--noise=x", "--ranks=4", "--realizaton=5")
     assert "unrecognized arguments: --ranks=4 --realizaton=5" in told
     assert "is an option of" not in told
