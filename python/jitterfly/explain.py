@@ -533,7 +533,7 @@ class Explanation(DelayByCause):
         ]  # fmt: skip
 
     def _library_in_words(self) -> list[str]:
-        """Whose choice the algorithm is."""
+        """Say whose choice the algorithm is."""
         case = self.case
         if self.library is None:
             return []
