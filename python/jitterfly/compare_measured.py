@@ -18,7 +18,7 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
-from .algorithms.library_choice import LibraryRules
+from .algorithms.library_choice import LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
 from .case import Case
 from .faster_algorithm import algorithm_cautions
@@ -34,6 +34,7 @@ from .question import (
     Backend,
     CaseParameter,
     Choice,
+    Confidence,
     Count,
     OptionalCount,
     Progress,
@@ -323,9 +324,7 @@ class CompareMeasuredQuestion(Question):
         high=MOST_REALIZATIONS,
         part=EFFORT,
     )
-    confidence: Anything[float] = Anything(
-        "of all intervals together, between 0 and 1", takes="float", default=0.95, option=None
-    )
+    confidence: Confidence = Confidence("of all intervals together, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
     backend: Backend = Backend()
     threads: Threads = Threads()
@@ -514,9 +513,7 @@ def _chosen_in_words(library: LibraryRules, cases: Sequence[Case]) -> str:
 
 def _case_at(case: Case, library: LibraryRules | None, ranks: int, size: int) -> Case:
     """The case with the ranks and bytes of a row; with the library's algorithm for these."""
-    algorithm = case.algorithm
-    if library is not None:
-        algorithm = library.choice(ranks, case.network, size).algorithm
+    algorithm = algorithm_for(library or case.algorithm, ranks, case.network, size)
     return replace(case, ranks=ranks, message_bytes=size, algorithm=algorithm)
 
 

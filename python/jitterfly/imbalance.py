@@ -328,14 +328,7 @@ class DrawnSpeed(Speed, kind="drawn"):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        rule = "sigma must be a number from 0 to 2"
-        sigma = check_numbers(self.sigma, rule)
-        if sigma.ndim or not 0 <= sigma <= 2:
-            raise ValueError(f"{rule}, got {shorten(self.sigma)}")
-        object.__setattr__(self, "sigma", float(sigma))
-        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
-        object.__setattr__(self, "node_ranks", width)
-        object.__setattr__(self, "seed", check_integer(self.seed, "seed", 0, 2**32 - 1))
+        _check_drawn(self, "sigma", 2)
 
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
         nodes = -(-ranks // self.node_ranks)
@@ -375,14 +368,7 @@ class SlowShare(Speed, kind="slow_share"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
         warn_of_small_factor(self.factor, "SlowShare")
-        rule = "share must be a number from 0 to 1"
-        share = check_numbers(self.share, rule)
-        if share.ndim or not 0 <= share <= 1:
-            raise ValueError(f"{rule}, got {shorten(self.share)}")
-        object.__setattr__(self, "share", float(share))
-        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
-        object.__setattr__(self, "node_ranks", width)
-        object.__setattr__(self, "seed", check_integer(self.seed, "seed", 0, 2**32 - 1))
+        _check_drawn(self, "share", 1)
 
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
         nodes = -(-ranks // self.node_ranks)
@@ -522,6 +508,17 @@ def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, nam
             f"(cycles), got {columns} in {rows}"
         )
     return array_to_ticks(times)
+
+
+def _check_drawn(speed: Speed, name: str, high: int) -> None:
+    """Check what nodes' factors are drawn with: a number from 0 to `high`, node_ranks and seed."""
+    given, rule = getattr(speed, name), f"{name} must be a number from 0 to {high}"
+    number = check_numbers(given, rule)
+    if number.ndim or not 0 <= number <= high:
+        raise ValueError(f"{rule}, got {shorten(given)}")
+    object.__setattr__(speed, name, float(number))
+    for own, low, most in (("node_ranks", 1, MOST_RANKS), ("seed", 0, 2**32 - 1)):
+        object.__setattr__(speed, own, check_integer(getattr(speed, own), own, low, most))
 
 
 def _check_factor(value: Any) -> float:

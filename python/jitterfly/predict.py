@@ -46,6 +46,7 @@ from .question import (
     Backend,
     Choice,
     CollectiveParameters,
+    Confidence,
     Count,
     Parameter,
     Progress,
@@ -192,9 +193,7 @@ class InferNoiseQuestion(CollectiveParameters):
         high=MOST_REALIZATIONS,
         part=EFFORT,
     )
-    confidence: Anything[float] = Anything(
-        "of each interval, between 0 and 1", takes="float", default=0.95, option=None
-    )
+    confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
     backend: Backend = Backend()
     threads: Threads = Threads()

@@ -166,6 +166,13 @@ class Anything(Parameter[Taken, Taken]):
         super().__init__(help, more, **options)
 
 
+class Confidence(Anything[float]):
+    """The confidence of the intervals of an answer."""
+
+    def __init__(self, help: str) -> None:
+        super().__init__(help, takes="float", default=0.95, option=None)
+
+
 class Ranks(Parameter[int | str | Sequence[int], tuple[int, ...]]):
     """Numbers of ranks, ascending."""
 

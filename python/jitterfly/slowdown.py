@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import stats
 from .algorithms import Algorithm
-from .algorithms.library_choice import LibraryChoice, LibraryRules
+from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of
 from .backends import check_backend
 from .case import (
@@ -47,6 +47,7 @@ from .question import (
     Anything,
     Backend,
     CollectiveParameters,
+    Confidence,
     Count,
     NoiseParameter,
     Part,
@@ -303,9 +304,7 @@ class CollectiveQuestion(CollectiveParameters):
         high=MOST_REALIZATIONS,
         part=EFFORT,
     )
-    confidence: Anything[float] = Anything(
-        "of each interval, between 0 and 1", takes="float", default=0.95, option=None
-    )
+    confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
     backend: Backend = Backend()
     threads: Threads = Threads()
@@ -323,21 +322,21 @@ class CollectiveQuestion(CollectiveParameters):
         """The library whose choice the algorithm is, or None."""
         return self.algorithm if isinstance(self.algorithm, LibraryRules) else None
 
-    def _algorithm_on(self, ranks: int) -> Algorithm:
-        """The algorithm that is run on so many ranks."""
-        if isinstance(self.algorithm, LibraryRules):
-            return self.algorithm.choice(ranks, self.network, self.message_bytes).algorithm
-        return self.algorithm
-
     def cases_under(self, noise: Sequence[Noise], ranks: Sequence[int]) -> list[Case]:
         """The cases by ascending ranks, with errors and warnings, before anything runs."""
         check_confidence(self.confidence)
         check_backend(self.backend, self.threads)
         with naming_fields(*self.parameters()):
             cases = [
-                Case(count, algorithm=self._algorithm_on(count), network=self.network, noise=noise,
-                     message_bytes=self.message_bytes, cycles=self.cycles,
-                     compute_time=self.compute_time, arrival=self.arrival, speed=self.speed)
+                Case(
+                    count,
+                    algorithm=algorithm_for(
+                        self.algorithm, count, self.network, self.message_bytes
+                    ),
+                    network=self.network, noise=noise, message_bytes=self.message_bytes,
+                    cycles=self.cycles, compute_time=self.compute_time, arrival=self.arrival,
+                    speed=self.speed,
+                )
                 for count in ranks
             ]  # fmt: skip
             check_effective(cases, len(noise))
@@ -629,9 +628,8 @@ def repetition(case: Case) -> str:
 def case_on(answer: Any, ranks: int) -> Case:
     """The case of an answer's row: of so many ranks, with the algorithm that is run there."""
     case: Case = answer.case
-    algorithm = case.algorithm
-    if answer.library is not None:
-        algorithm = answer.library.choice(ranks, case.network, case.message_bytes).algorithm
+    rules = answer.library or case.algorithm
+    algorithm = algorithm_for(rules, ranks, case.network, case.message_bytes)
     return dataclasses.replace(case, ranks=ranks, algorithm=algorithm)
 
 

@@ -132,10 +132,15 @@ def long_work_case(rng):
         TraceNoise(((100, 130), (700, 701)), rng.randint(900, 3000)),
     ]
     sources += [source for source in others if rng.random() < 0.4]
+    return with_windows(rng, case, sources, 3000)
+
+
+def with_windows(rng, case, sources, longest, scale=1):
+    """The case under the sources, some of them in a window or in computation alone."""
     for k, source in enumerate(sources):
-        if rng.random() < 0.3:
-            begin = rng.randint(0, rng.choice([60, 2000]))
-            window = {"begin": begin, "end": begin + rng.randint(1, 3000)}
+        if rng.random() < 0.3 or not ends(sources):
+            begin = rng.randint(0, scale * rng.choice([60, 2000]))
+            window = {"begin": begin, "end": begin + rng.randint(1, longest)}
             sources[k] = replace(source, **window)
         if rng.random() < 0.2:
             sources[k] = replace(sources[k], in_communication=False)
@@ -183,16 +188,7 @@ def recorded_work_case(rng):
     if rng.random() < 0.35:
         gap = delays.Samples(values=(2000 * scale, 300 * scale, 50 * scale))
         sources.append(RenewalNoise(gap, delays.Samples(values=(40 * scale, 5, 1))))
-    for k, source in enumerate(sources):
-        if rng.random() < 0.3 or not ends(sources):
-            begin = rng.randint(0, scale * rng.choice([60, 2000]))
-            window = {"begin": begin, "end": begin + rng.randint(1, 4000 * scale)}
-            sources[k] = replace(source, **window)
-        if rng.random() < 0.2:
-            sources[k] = replace(sources[k], in_communication=False)
-    rng.shuffle(sources)
-    case = replace(case, others=tuple(sources))
-    return with_sources(rng, case, 5, ("step", "message"), most=1)
+    return with_windows(rng, case, sources, 4000 * scale, scale)
 
 
 def delay_case(rng, roles=ROLES):

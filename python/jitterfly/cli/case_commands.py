@@ -68,7 +68,7 @@ from .output import (
     print_report,
     show_phases,
     tell,
-    write_answer,
+    write_with_picture,
 )
 
 if TYPE_CHECKING:
@@ -410,7 +410,6 @@ def add_predict(commands: Any) -> None:
 
 
 def _run_predict(chosen: argparse.Namespace) -> None:
-    from ..plots import draw
     from ..predict import PredictQuestion, answer_prediction
 
     started = time.monotonic()
@@ -426,15 +425,8 @@ def _run_predict(chosen: argparse.Namespace) -> None:
         prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
         tell_machine(chosen, asked)
         found = answer_prediction(asked)
-    written: list[Path] = []
     print_report(found.report(), chosen)
-    pictures = [] if chosen.picture is None else [chosen.picture]
-    if chosen.out is not None:
-        written = write_answer(chosen.out, "predict", found, question)
-        pictures += [chosen.out / "predict.png"] if draw.can_draw() else []
-    for path in pictures:
-        found.plot(path)
-    written += pictures
+    written = write_with_picture(found, "predict", asked, chosen)
     if chosen.json:
         print_json("predict", **{**question, **found.to_dict()}, written=written)
     elif written:

@@ -336,6 +336,25 @@ def write_answer(
     return [csv, json_file]
 
 
+def write_with_picture(
+    answer: Answer, name: str, question: Any, chosen: argparse.Namespace
+) -> list[Path]:
+    """Write what `--out` and `--picture` ask for: table, JSON and pictures; return their paths."""
+    from ..plots import draw
+
+    written, pictures = [], [] if chosen.picture is None else [chosen.picture]
+    if chosen.out is not None:
+        written = write_answer(chosen.out, name, answer, question.to_dict())
+        pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
+    if getattr(answer, "drawn", True):
+        for path in pictures:
+            answer.plot(path)
+        written += pictures
+    elif pictures:
+        tell("jitterfly: no picture: no number of ranks has a value")
+    return written
+
+
 def show_phases(begun: float | None = None) -> Phases:
     """A printer of a command's phases; `begun` is the `time.monotonic()` at which it began."""
     return Phases(progress_stream(), begun)

@@ -22,8 +22,7 @@ from .output import (
     print_json,
     print_report,
     show_phases,
-    tell,
-    write_answer,
+    write_with_picture,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _run(chosen: argparse.Namespace) -> int:
         with show_phases(begun=started) as phases:
             if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
                 phases("drawing the picture")
-            written = _write(answer, name, question, chosen)
+            written = write_with_picture(answer, name, question, chosen)
     if chosen.json:
         print_json("slowdown", **{**question.to_dict(), **answer.to_dict()}, written=written)
     elif written:
@@ -125,19 +124,3 @@ def _has_more(before: Any, answer: Any) -> bool:
         return before is not None and len(before["rows"]) > len(answer.rows)
     except (KeyError, TypeError):  # another program wrote it
         return False
-
-
-def _write(answer: Any, name: str, question: Any, chosen: argparse.Namespace) -> list[Path]:
-    from ..plots import draw
-
-    written, pictures = [], [] if chosen.picture is None else [chosen.picture]
-    if chosen.out is not None:
-        written = write_answer(chosen.out, name, answer, question.to_dict())
-        pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
-    if getattr(answer, "drawn", True):
-        for path in pictures:
-            answer.plot(path)
-        written += pictures
-    elif pictures:
-        tell("jitterfly: no picture: no number of ranks has a value")
-    return written

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..optional_packages import special
+from ..stats.intervals import clopper_pearson_ends
 from ..stats.measured_times import MIN_EFFECTIVE, Series, autocorrelation_time
 from ..units import TICKS_PER_SECOND
 from .measurements import MAX_TICKS, Histogram
@@ -146,6 +146,11 @@ class Hits:
     def __post_init__(self) -> None:
         object.__setattr__(self, "series", Series(np.asarray(self.times)))
 
+    @property
+    def excess_in_order(self) -> Floats:
+        """The excess over the base time, in the order of measurement, seconds."""
+        return np.asarray(self.times) - self.base.time
+
     @cached_property
     def excess(self) -> Floats:
         """The excess over the base time, ascending, seconds."""
@@ -192,7 +197,7 @@ class Hits:
         at = np.asarray(excess, dtype=np.float64)
         inside = np.searchsorted(self.excess, at, side="right") / self.count
         independent = self.effective(at)
-        low, high = share_band(inside * independent, independent, confidence)
+        low, high = clopper_pearson_ends(inside * independent, independent, confidence)
         with np.errstate(divide="ignore"):
             return -np.log(high), -np.log(low)
 
@@ -215,7 +220,7 @@ class Hits:
         levels = np.unique([self.base.reach, *np.quantile(self.excess, _LEVELS)])
         if self.series.is_sorted:
             return levels, np.ones(len(levels))
-        excess = np.asarray(self.times) - self.base.time
+        excess = self.excess_in_order
         return levels, np.array([autocorrelation_time(excess > level) for level in levels])
 
     @cached_property
@@ -224,7 +229,7 @@ class Hits:
         if self.series.is_sorted:
             return Bursts(0.0, 1.0, 1.0)
         levels, lengths = self._lengths
-        excess = np.asarray(self.times) - self.base.time
+        excess = self.excess_in_order
         correlation = 0.0
         for level in levels[levels >= self.base.reach]:
             hit = excess > level
@@ -269,7 +274,7 @@ def pooled(runs: Sequence[Hits]) -> Hits:
     """
     if len(runs) == 1:
         return runs[0]
-    excess = [np.asarray(run.times) - run.base.time for run in runs]
+    excess = [run.excess_in_order for run in runs]
     reach = max(run.base.reach for run in runs)
     return Hits(np.concatenate(excess), Base(0.0, reach), tuple(runs))
 
@@ -278,22 +283,6 @@ def mean_hits(rising: Floats, excess: Floats) -> Floats:
     """Return ``-ln P(X <= excess)`` of ascending samples of X; half a sample stands for none."""
     inside = np.searchsorted(rising, excess, side="right")
     return np.asarray(-np.log(np.maximum(inside, 0.5) / len(rising)))
-
-
-def share_band(hits: Floats, count: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the intervals of probabilities by Clopper and Pearson, of arrays.
-
-    Parameters
-    ----------
-    hits : float64 array, shape (m,)
-        Out of `count`, neither of them needs to be whole: they are worth so many.
-    """
-    tail = (1 - confidence) / 2
-    low = np.where(hits > 0, special.betaincinv(np.maximum(hits, 1e-9), count - hits + 1, tail), 0)
-    high = np.where(
-        hits < count, special.betaincinv(hits + 1, np.maximum(count - hits, 1e-9), 1 - tail), 1
-    )
-    return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -756,10 +756,18 @@ def clopper_pearson(hits: int, count: int, confidence: float) -> tuple[float, fl
     >>> [round(p, 4) for p in clopper_pearson(0, 10, 0.95)]
     [0.0, 0.3085]
     """
-    tail = (1 - confidence) / 2
-    low = special.betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-    high = 1 - special.betaincinv(count - hits, hits + 1, tail) if hits < count else 1.0
+    low, high = clopper_pearson_ends(np.asarray(hits), count, confidence)
     return float(low), float(high)
+
+
+def clopper_pearson_ends(
+    hits: npt.NDArray[Any], count: npt.ArrayLike, confidence: float
+) -> tuple[Floats, Floats]:
+    """Return the ends of `clopper_pearson` of arrays of hits, which need not be whole."""
+    tail, misses = (1 - confidence) / 2, count - hits
+    low = special.betaincinv(np.maximum(hits, 1e-9), misses + 1, tail)
+    high = 1 - special.betaincinv(np.maximum(misses, 1e-9), hits + 1, tail)
+    return np.where(hits > 0, low, 0.0), np.where(misses > 0, high, 1.0)
 
 
 def realizations_needed(q: float, confidence: float = 0.95) -> int:
