@@ -188,7 +188,9 @@ def test_several_collectives_in_a_file(tmp_path):
         write_tuning(tmp_path / "a.rules", [made[1], made[1]])
 
 
-@pytest.mark.parametrize("collective", ["allreduce", "barrier", "broadcast", "allgather"])
+@pytest.mark.parametrize(
+    "collective", ["allreduce", "barrier", "broadcast", "allgather", "reduce", "reduce_scatter"]
+)
 def test_every_name_of_open_mpi(tmp_path, collective):
     """What is chosen is called as the list of candidates shows."""
     for name, candidate in known(collective).items():
@@ -301,10 +303,10 @@ def test_unknown_formats(tmp_path, name, library, told):
 def test_nothing_to_write(tmp_path):
     with pytest.raises(ValueError, match=r"nothing to write to a\.rules"):
         answer({(4, 8): ("no winner", UNDECIDED)}).write_tuning(tmp_path / "a.rules")
+    cells = {(4, 8): ("winner", [ranked("binomial", "best")])}
+    one = answer(cells, "reduce", candidates=["binomial", "pipeline"])
     with pytest.raises(ValueError, match="of those of reduce here it has only binomial"):
-        answer({(4, 8): ("winner", [ranked("binomial", "best")])}, "reduce").write_tuning(
-            tmp_path / "a.rules"
-        )
+        one.write_tuning(tmp_path / "a.rules")
     for name in ("a.rules", "openmpi.json"):
         told = f"{name} can not choose for scan, only for allgather, allreduce,"
         with pytest.raises(ValueError, match=told):
@@ -383,7 +385,11 @@ def test_command(tmp_path, capsys):
         (path, ("--protocol", "ll"), "--protocol is for nccl.csv, not for openmpi.rules"),
         (tmp_path / "mpich.json", (), "--libmpi must be given for mpich.json"),
         (tmp_path / "nccl.csv", (), "--protocol must be given for nccl.csv"),
-        (path, ("--collective", "reduce"), "takes two candidates or more that Open MPI has"),
+        (
+            path,
+            ("--collective", "reduce", "--candidates", "binomial,pipeline"),
+            "takes two candidates or more that Open MPI has",
+        ),
         (tmp_path / "a.txt", (), "must end in .rules"),
         (tmp_path / "a.json", (), "--library must be given for 'a.json'"),
         (tmp_path / "mpich.rules", (), "begins with MPICH's name: give --library, or another name"),

@@ -26,7 +26,7 @@ if sys.platform != "linux":
     pytest.skip("looks for MPICH as Linux has it", allow_module_level=True)
 
 LIBRARIES = some(mpichs(), 1)
-COLLECTIVES = ("allgather", "allreduce", "broadcast")
+COLLECTIVES = ("allgather", "allreduce", "broadcast", "reduce")
 
 
 @pytest.fixture(
@@ -208,7 +208,7 @@ def test_mpich_sends_the_messages_that_its_rules_say(monkeypatch, sent):
     for ranks in some((2, 3, 4, 6, 8), 2):
         asked = [
             (collective, size)
-            for collective in COLLECTIVES
+            for collective in (*COLLECTIVES, "alltoall")
             for size in (8, 64, 20_000, 300_000)
             if not LibraryRules("mpich", collective).choice(ranks, MACHINE, size).differs
         ]
@@ -217,7 +217,7 @@ def test_mpich_sends_the_messages_that_its_rules_say(monkeypatch, sent):
         for (collective, size), messages in zip(asked, found, strict=True):
             chosen = LibraryRules("mpich", collective).choice(ranks, MACHINE, size)
             expected = by_pair_and_rank(messages_of(chosen.algorithm, size, ranks))
-            if collective == "allreduce" and ranks & (ranks - 1):
+            if collective in ("allreduce", "reduce") and ranks & (ranks - 1):
                 # Of other numbers, MPICH first pairs neighbours: other ranks, the same messages.
                 messages, expected = of_each(messages, ranks), of_each(expected, ranks)
             assert messages == expected, (collective, size, ranks, chosen.called)

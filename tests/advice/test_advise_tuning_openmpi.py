@@ -107,11 +107,9 @@ def test_the_parameters_that_the_file_names_are_there(tmp_path):
 MIRRORED = {("allreduce", "reduce_broadcast"), ("broadcast", "binomial")}
 """Open MPI's binomial tree numbers its ranks by another bit first: the same tree."""
 
-WITHOUT = ("reduce",)  # of which the library has one algorithm
 MAPPED = [
     (collective, name)
     for collective in COLLECTIVES
-    if collective not in WITHOUT
     for name, candidate in known(collective).items()
     if "Open MPI" in candidate.called
 ]
@@ -187,6 +185,8 @@ CHOSEN = [
     ("allgather", 8, 8192), ("barrier", 2, 8), ("barrier", 8, 8), ("broadcast", 2, 64),
     ("broadcast", 2, 131072), ("broadcast", 4, 1024), ("broadcast", 4, 8192), ("broadcast", 8, 64),
     ("reduce", 2, 1024), ("reduce", 8, 8192), ("reduce_scatter", 2, 1024),
+    ("reduce", 2, 4), ("reduce", 3, 24), ("reduce", 4, 1024), ("reduce", 7, 1024),
+    ("reduce", 6, 8192), ("reduce_scatter", 2, 100_000), ("scatter", 3, 200_000),
     ("reduce_scatter", 4, 8192), ("gather", 4, 1024), ("gather", 4, 8192), ("scatter", 4, 64),
     ("scatter", 4, 8192), ("scan", 4, 64), ("alltoall", 2, 64), ("alltoall", 4, 64),
 ]  # fmt: skip

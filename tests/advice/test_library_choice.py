@@ -80,7 +80,7 @@ OPEN_MPI = [
     ("allgather", 24, 8, "recursive_doubling, which runs bruck", jf.BruckAllgather(), ""),
     ("allgather", 16, 8, "recursive_doubling", jf.RecursiveDoublingAllgather(), ""),
     ("allgather", 33, 2000, "neighbor, which runs ring", jf.RingAllgather(), ""),
-    ("allgather", 34, 2000, "neighbor", jf.RingAllgather(), "neighbours"),
+    ("allgather", 34, 2000, "neighbor", jf.NeighborExchangeAllgather(), ""),
     ("broadcast", 6, 8192, "basic_linear", jf.KnomialBroadcast(radix=6), ""),
     ("broadcast", 100, 8, "knomial", jf.KnomialBroadcast(radix=4), ""),
     ("broadcast", 6, 2**20, "chain", jf.ChainBroadcast(segment_bytes=2**20), ""),
@@ -90,7 +90,16 @@ OPEN_MPI = [
     ("barrier", 6, 8, "linear", jf.TreeBarrier(), "binomial trees"),
     ("barrier", 100, 8, "bruck", jf.DisseminationBarrier(), ""),
     ("scan", 100, 8, "linear", jf.LinearScan(), ""),
-    ("reduce", 6, 100, "binary", jf.BinomialReduce(), "a binomial tree"),
+    ("reduce", 6, 100, "binary", jf.BinaryTreeReduce(segment_bytes=100), ""),
+    ("reduce", 6, 8192, "chain", jf.ChainReduce(segment_bytes=8192), ""),
+    ("reduce", 3000, 600, "in-order_binary",
+     jf.BinaryTreeReduce(segment_bytes=600, in_order=True), ""),
+    ("reduce_scatter", 48, 4096, "butterfly", jf.ButterflyReduceScatter(), ""),
+    ("scatter", 100, 1024, "linear_nb", jf.LinearScatter(), ""),
+    ("broadcast", 16, 2**20, "scatter_allgather",
+     jf.ScatterAllgatherBroadcast(allgather="recursive_doubling"), ""),
+    ("broadcast", 24, 2**20, "scatter_allgather",
+     jf.ScatterAllgatherBroadcast(allgather="recursive_doubling"), "without a partner"),
 ]  # fmt: skip
 
 
@@ -132,6 +141,13 @@ def test_mpich_composes_levels():
     assert rules.choice(48, NODES, 8).called == "release_gather"
     assert rules.choice(64, FLAT, 8)[1:] == ("recursive_doubling", "")
     assert rules.choice(64, FLAT, 2**20)[0] == jf.RabenseifnerAllreduce()
+    for collective, ranks, size, algorithm in (
+        ("reduce", 100, 2049, jf.RabenseifnerReduce()),
+        ("broadcast", 64, 2**19, jf.ScatterAllgatherBroadcast(allgather="recursive_doubling")),
+        ("alltoall", 64, 32769, jf.PairwiseAlltoall(partners="xor")),
+    ):
+        found = LibraryRules("mpich-5", collective).choice(ranks, FLAT, size)
+        assert (found.algorithm, found.differs) == (algorithm, "")
     assert LibraryRules("mpich-4").choice(64, FLAT, 9) == rules.choice(64, FLAT, 9)
     # By broadcast's own thresholds, of which those of the device come first.
     broadcast = LibraryRules("mpich", "broadcast")
@@ -202,8 +218,15 @@ def test_nccl_takes_what_its_model_finds_fastest():
     assert LibraryRules("nccl", "allgather").choice(8, DGX, 2**20).algorithm == jf.RingAllgather()
     # Its allgather and reduce-scatter by trees (PAT) are for one rank a node.
     one = LibraryRules("nccl", "reduce_scatter").choice(64, FLAT, 2**10)
-    assert one.called == "PAT/Simple"
-    assert "recursive halving" in one.differs
+    assert one == (jf.PatReduceScatter(), "PAT/Simple", "")
+    # Of 16 blocks of 32 KiB, the longest message has 8; of twice as much it is beyond a buffer.
+    for collective, size in (("allgather", 2**16), ("reduce_scatter", 2**20)):
+        rules = LibraryRules("nccl", collective)
+        assert [rules.choice(16, FLAT, n).differs for n in (size, size + 16)] == [
+            "", "messages beyond a buffer of 512 KiB go in parts; here in one"]  # fmt: skip
+    chain = jf.ChainReduce(segment_bytes="512KiB")
+    assert LibraryRules("nccl", "reduce").choice(64, FLAT, 2**20)[::2] == (chain, "")
+    assert "between nodes" in LibraryRules("nccl", "reduce").choice(64, DGX, 2**20).differs
     with pytest.raises(ValueError, match=r"one that NCCL has: allreduce.*got 'barrier'"):
         LibraryRules("nccl", "barrier").choice(8, DGX, 8)
 

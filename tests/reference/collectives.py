@@ -6,42 +6,14 @@ from .programs import ProgramRun
 from .public_delays import seconds
 from .public_noise import random_sources
 
-GOALS = {
-    "butterfly": "allreduce",
-    "recursive_doubling_allreduce": "allreduce",
-    "recursive_multiplying_allreduce": "allreduce",
-    "ring_allreduce": "allreduce",
-    "hierarchical_allreduce": "allreduce",
-    "rabenseifner_allreduce": "allreduce",
-    "reduce_broadcast_allreduce": "allreduce",
-    "segmented_ring_allreduce": "allreduce",
-    "double_binary_tree_allreduce": "allreduce",
-    "dissemination_barrier": "barrier",
-    "recursive_doubling_barrier": "barrier",
-    "tree_barrier": "barrier",
-    "binomial_broadcast": "broadcast",
-    "scatter_allgather_broadcast": "broadcast",
-    "knomial_broadcast": "broadcast",
-    "chain_broadcast": "broadcast",
-    "binary_tree_broadcast": "broadcast",
-    "binomial_reduce": "reduce",
-    "knomial_reduce": "reduce",
-    "recursive_doubling_allgather": "allgather",
-    "bruck_allgather": "allgather",
-    "ring_allgather": "allgather",
-    "recursive_halving_reduce_scatter": "reduce_scatter",
-    "ring_reduce_scatter": "reduce_scatter",
-    "pairwise_reduce_scatter": "reduce_scatter",
-    "linear_alltoall": "alltoall",
-    "pairwise_alltoall": "alltoall",
-    "bruck_alltoall": "alltoall",
-    "binomial_gather": "gather",
-    "linear_gather": "gather",
-    "binomial_scatter": "scatter",
-    "linear_scatter": "scatter",
-    "recursive_doubling_scan": "scan",
-    "linear_scan": "scan",
-}
+COLLECTIVES = ("allreduce", "barrier", "broadcast", "allgather", "alltoall", "scatter",
+               "reduce_scatter", "reduce", "gather", "scan")  # fmt: skip
+GOALS = {"butterfly": "allreduce"}
+for _kind in vars(textbook):
+    for _goal in COLLECTIVES:  # of two, such as the scatters, the last one
+        if _kind.endswith(f"_{_goal}") and not _kind.startswith("_"):
+            GOALS[_kind] = _goal
+"""What the functions of textbook.py are to do, as their names say."""
 
 
 def random_options(rng, kind, ranks, n):
@@ -54,8 +26,14 @@ def random_options(rng, kind, ranks, n):
         return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
     if kind == "double_binary_tree_allreduce":
         return {"segment_bytes": -(-n // rng.randint(2, 12))}
-    if kind in ("chain_broadcast", "binary_tree_broadcast"):
+    if kind == "binary_tree_reduce":
+        return {"segment_bytes": -(-n // rng.randint(1, 9)), "in_order": rng.random() < 0.5}
+    if kind.startswith(("chain", "binary_tree")):
         return {"segment_bytes": -(-n // rng.randint(1, 9))}
+    if kind == "scatter_allgather_broadcast":
+        return {"allgather": rng.choice(["ring", "recursive_doubling"])}
+    if kind == "pairwise_alltoall":
+        return {"partners": rng.choice(["shift", "xor"])}
     if kind == "segmented_ring_allreduce":
         return {"segment_bytes": -(-textbook.cut(n, ranks) // rng.randint(1, rng.choice([3, 9])))}
     return {}

@@ -9,7 +9,8 @@ Thakur, Rabenseifner & Gropp, IJHPCA 2005 (recursive doubling and halving, Raben
 trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel & Manber, IJPP 1988
 (dissemination); Bayatpour et al., SC 2017 (several leaders in a node); Pjesivac-Grbovic et al.,
 Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
-2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them).
+2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them); Chen
+et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly); Jeaugey 2025 (PAT).
 """
 
 import json
@@ -204,7 +205,7 @@ def binomial_broadcast(me, size, n):
     yield from _down(me, size, n, 0)
 
 
-def scatter_allgather_broadcast(me, size, n):
+def scatter_allgather_broadcast(me, size, n, allgather="ring"):
     """van de Geijn's: in a tree, ranks hand on the blocks of the upper half of their subtree."""
     block, rounds = cut(n, size), log2_up(size)
     for r in range(rounds):
@@ -215,6 +216,11 @@ def scatter_allgather_broadcast(me, size, n):
         elif me % (2 * stride) == stride:
             ops = [Receive(me - stride, (min(me + stride, size) - me) * block, r)]
         yield f"scatter {r + 1}", ops
+    if allgather == "recursive_doubling":
+        for label, ops in recursive_doubling_allgather(me, size, block):
+            yield label, [op if op.number >= FOLD_IN else replace(op, number=op.number + rounds)
+                          for op in ops]  # fmt: skip
+        return
     right, left, ops = (me + 1) % size, (me - 1) % size, []
     for step in range(size - 1):
         number = rounds + step
@@ -272,6 +278,194 @@ def chain_broadcast(me, size, n, segment_bytes=8192):
         yield "chain", ops
 
 
+def rabenseifner_reduce(me, size, n):
+    """Reduce-scatter as in the allreduce; then a rank hands on all that it has, farthest first."""
+    power, k = largest_power(size)
+    block = cut(n, power)
+    whole = (lambda _: tuple(range(power))), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine")
+    mine = list(range(power))
+    for r in range(k):
+        ops = []
+        if me < power:
+            lower, upper = mine[: len(mine) // 2], mine[len(mine) // 2 :]
+            mine, give = (upper, lower) if me & 2**r else (lower, upper)
+            ops = exchange(me ^ 2**r, give, len(give) * block, r, "combine")
+        yield f"reduce-scatter {r + 1}", ops
+
+    def reduced(rank):
+        """The block that a rank has after the first half: its highest bit says the last choice."""
+        return sum(2 ** (k - 1 - r) for r in range(k) if rank & 2**r)
+
+    def gathered(rank, r):
+        """The blocks that it has when all farther ranks have sent."""
+        if r == k:
+            return [reduced(rank)]
+        return gathered(rank, r + 1) + gathered(rank + 2**r, r + 1)
+
+    for turn, r in enumerate(reversed(range(k))):
+        ops, number = [], k + turn
+        if 2**r <= me < 2 ** (r + 1):
+            blocks = gathered(me, r + 1)
+            ops = [Send(me - 2**r, tuple(blocks), len(blocks) * block, number)]
+        elif me < 2**r:
+            ops = [Receive(me + 2**r, 2**turn * block, number)]
+        yield f"gather {turn + 1}", ops
+
+
+def chain_reduce(me, size, n, segment_bytes=8192):
+    """The chain of a broadcast the other way: rank N - 1 has nothing to wait for."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops, place = cut(n, segments), [], size - 1 - me
+    for segment in range(segments):
+        if me < size - 1:
+            ops.append(Receive(me + 1, length, place - 1 + segment, "combine"))
+        if me > 0:
+            ops.append(Send(me - 1, (segment,), length, place + segment))
+    if ops:
+        yield "chain", ops
+
+
+@cache
+def reducing_tree(size, in_order):
+    """{child: (parent, steps from its send to its parent's)}: a parent sends after the second one.
+
+    In order: the subtree of ranks a ... b has the root b, and the upper half of the others, which
+    are one more where they are odd, are those of its first child. Else level by level: a child in
+    a level has the same place there as its parent has in its own, or as far on as there are of
+    these.
+    """
+    tree = {}
+    if in_order:
+
+        def grow(begin, root):
+            others = root - begin
+            lower = (others + 1) // 2 if others > 1 else 0
+            for first, last, waits in ((begin + lower, root - 1, 2), (begin, begin + lower - 1, 1)):
+                if first <= last:
+                    tree[last] = root, waits
+                    grow(first, last)
+
+        grow(0, size - 1)
+        return tree
+    above, level = [0], []
+    rest = list(range(1, size))
+    while rest:
+        level, rest = rest[: 2 * len(above)], rest[2 * len(above) :]
+        for place, rank in enumerate(level):
+            second, at = divmod(place, len(above))
+            tree[rank] = above[at], 1 if second else 2
+        above = level
+    return tree
+
+
+def binary_tree_reduce(me, size, n, segment_bytes=8192, in_order=False):
+    """Numbers of draws: those of a broadcast down the same tree, the other way round."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+    tree = reducing_tree(size, in_order)
+
+    def before_end(rank):
+        if rank not in tree:
+            return 0
+        parent, waits = tree[rank]
+        return before_end(parent) + waits
+
+    longest = max(map(before_end, tree), default=0)
+    children = sorted((-waits, child) for child, (parent, waits) in tree.items() if parent == me)
+    for segment in range(segments):
+        for _, child in children:
+            number = longest - before_end(child) + 2 * segment
+            ops.append(Receive(child, length, number, "combine"))
+        if me in tree:
+            number = longest - before_end(me) + 2 * segment
+            ops.append(Send(tree[me][0], (segment,), length, number))
+    if ops:
+        yield "binary tree", ops
+    if in_order and size > 1:
+        number = longest + 2 * segments - 2
+        ops = {size - 1: [Send(0, tuple(range(segments)), n, number)],
+               0: [Receive(size - 1, n, number)]}  # fmt: skip
+        yield "to rank 0", ops.get(me, [])
+
+
+def neighbor_exchange_allgather(me, size, n):
+    """Chen et al. 2005: a pair of blocks goes on, from the one side to the other."""
+    if size % 2:
+        yield from ring_allgather(me, size, n)
+        return
+    sides = ((me + 1) % size, (me - 1) % size)
+    if me % 2:
+        sides = sides[::-1]
+    ops = exchange(sides[0], [me], n, 0, "take")
+    for r in range(1, size // 2):
+        ops += exchange(sides[r % 2], _last_pair(me, size, r), 2 * n, r, "take")
+    yield "neighbor exchange", ops
+
+
+def _last_pair(me, size, r):
+    """What a rank has received in the round before, or made in round 0."""
+    if r == 1:
+        return [me - me % 2, me - me % 2 + 1]
+    peer = me + 1 if me % 2 == (r - 1) % 2 else me - 1
+    return _last_pair(peer % size, size, r - 1)
+
+
+def pat_allgather(me, size, n):
+    """Jeaugey 2025: Bruck's with the dimensions in reverse; a block goes down its rank's tree."""
+    for turn, r in enumerate(reversed(range(log2_up(size)))):
+        blocks = [(me - way) % size for way in range(size) if way % 2 ** (r + 1) == 0
+                  and way + 2**r < size]  # fmt: skip
+        back = (me - 2**r) % size
+        ops = [Send((me + 2**r) % size, tuple(blocks), len(blocks) * n, turn),
+               Receive(back, len(blocks) * n, turn)]  # fmt: skip
+        yield f"round {turn + 1}", ops
+
+
+def pat_reduce_scatter(me, size, n):
+    """The same trees, up: a rank hands on what it has combined of those whose root is that far."""
+    block = cut(n, size)
+    for r in range(log2_up(size)):
+        roots = [(me - way) % size for way in range(size) if way % 2 ** (r + 1) == 2**r]
+        length = len(roots) * block
+        ops = [Send((me - 2**r) % size, tuple(roots), length, r),
+               Receive((me + 2**r) % size, length, r, "combine")]  # fmt: skip
+        yield f"round {r + 1}", ops
+
+
+def butterfly_reduce_scatter(me, size, n):
+    """Träff 2005. Part p of the vector is block p, and that of rank p + P if there is one."""
+    power, k = largest_power(size)
+    block, extra = cut(n, size), size - power
+
+    def blocks(parts):
+        return [b for p in parts for b in (p, p + power) if b < size]
+
+    whole = (lambda _: tuple(range(size))), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine")
+    mine = list(range(power))
+    for r in range(k):
+        ops, half = [], len(mine) // 2
+        if me < power:
+            lower, upper = mine[:half], mine[half:]
+            mine, give = (upper, lower) if me & 2**r else (lower, upper)
+            longest = len(blocks(range(half)))  # of any rank: the first parts have two blocks
+            ops = exchange(me ^ 2**r, blocks(give), longest * block, r, "combine")
+        yield f"round {r + 1}", ops
+    part = int(f"{me:0{k}b}"[::-1], 2) if k > 0 and me < power else me
+    if extra:
+        ops = []
+        if me >= power:
+            there = int(f"{me - power:0{k}b}"[::-1], 2) if k else 0
+            ops = [Receive(there, block, FOLD_OUT)]
+        elif part < extra:
+            ops = [Send(part + power, (part + power,), block, FOLD_OUT)]
+        yield "fold out", ops
+    if power > 2:
+        ops = exchange(part, [part], block, k, "take") if me < power and part != me else []
+        yield "exchange of blocks", ops
+
+
 def segmented_ring_allreduce(me, size, n, segment_bytes=8192):
     """Segment s of block b has the number ``b S + s``."""
     block = cut(n, size)
@@ -293,11 +487,13 @@ def segmented_ring_allreduce(me, size, n, segment_bytes=8192):
         yield "allgather", ops
 
 
-def pairwise_alltoall(me, size, n):
+def pairwise_alltoall(me, size, n, partners="shift"):
     """The block from rank a to rank b has the number ``a N + b``."""
     ops = []
     for d in range(1, size):
         there, source = (me + d) % size, (me - d) % size
+        if partners == "xor" and largest_power(size)[0] == size:
+            there = source = me ^ d
         ops += [Send(there, (me * size + there,), n, d - 1), Receive(source, n, d - 1)]
     if ops:
         yield "pairwise", ops

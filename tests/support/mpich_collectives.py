@@ -34,6 +34,8 @@ def main(libmpi, out, *asked):
             "allreduce_in_order": ("MPI_Allreduce", (given, result, count, BYTE, in_order, WORLD)),
             "barrier": ("MPI_Barrier", (WORLD,)),
             "broadcast": ("MPI_Bcast", (given, count, BYTE, 0, WORLD)),
+            "reduce": ("MPI_Reduce", (given, result, count, BYTE, BIT_OR, 0, WORLD)),
+            "alltoall": ("MPI_Alltoall", (given, count, BYTE, result, count, BYTE, WORLD)),
             "allgather": ("MPI_Allgather", (given, count, BYTE, result, count, BYTE, WORLD)),
         }[name]
         mpi.MPI_Barrier(WORLD)

@@ -59,7 +59,10 @@ def won_by(name, ranks, sizes, collective="allreduce", other=None):
     names = [one for one, candidate in jf.advice.known(collective).items() if candidate.called]
     other = other or next(one for one in names if one != name)
     ranking = two(name, other, (1.5, 2.0))
-    return answer({(n, m): ("winner", ranking) for n in ranks for m in sizes}, collective)
+    cells = {(n, m): ("winner", ranking) for n in ranks for m in sizes}
+    there = jf.advice.known(collective)
+    named = {} if there[name].usual and there[other].usual else {"candidates": [name, other]}
+    return answer(cells, collective, **named)
 
 
 TREE = {
@@ -122,6 +125,6 @@ def taken_from_tree(tree, collective, **facts):
         key = next(iter(node))
         if key.startswith("algorithm="):
             return key.removeprefix("algorithm=MPIR_")
-        facts["searching"] |= "msg_size" in key
+        facts["searching"] |= "msg_size" in key or key.startswith("is_sendbuf")  # of one call
         node = next((value for key, value in node.items() if holds(key, facts)), None)
     return None

@@ -31,9 +31,27 @@ from .broadcast import (
     KnomialBroadcast,
     ScatterAllgatherBroadcast,
 )
-from .reduce import BinomialReduce, KnomialReduce
-from .allgather import BruckAllgather, RecursiveDoublingAllgather, RingAllgather
-from .reduce_scatter import PairwiseReduceScatter, RecursiveHalvingReduceScatter, RingReduceScatter
+from .reduce import (
+    BinaryTreeReduce,
+    BinomialReduce,
+    ChainReduce,
+    KnomialReduce,
+    RabenseifnerReduce,
+)
+from .allgather import (
+    BruckAllgather,
+    NeighborExchangeAllgather,
+    PatAllgather,
+    RecursiveDoublingAllgather,
+    RingAllgather,
+)
+from .reduce_scatter import (
+    ButterflyReduceScatter,
+    PairwiseReduceScatter,
+    PatReduceScatter,
+    RecursiveHalvingReduceScatter,
+    RingReduceScatter,
+)
 from .alltoall import BruckAlltoall, LinearAlltoall, PairwiseAlltoall
 from .gather_scatter import BinomialGather, BinomialScatter, LinearGather, LinearScatter
 from .scan import LinearScan, RecursiveDoublingScan
@@ -42,6 +60,7 @@ from .scan import LinearScan, RecursiveDoublingScan
 __all__ = [
     "Algorithm",
     "BinaryTreeBroadcast",
+    "BinaryTreeReduce",
     "BinomialBroadcast",
     "BinomialGather",
     "BinomialReduce",
@@ -49,7 +68,9 @@ __all__ = [
     "BruckAllgather",
     "BruckAlltoall",
     "Butterfly",
+    "ButterflyReduceScatter",
     "ChainBroadcast",
+    "ChainReduce",
     "DisseminationBarrier",
     "DoubleBinaryTreeAllreduce",
     "HierarchicalAllreduce",
@@ -59,9 +80,13 @@ __all__ = [
     "LinearGather",
     "LinearScan",
     "LinearScatter",
+    "NeighborExchangeAllgather",
     "PairwiseAlltoall",
     "PairwiseReduceScatter",
+    "PatAllgather",
+    "PatReduceScatter",
     "RabenseifnerAllreduce",
+    "RabenseifnerReduce",
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
     "RecursiveDoublingBarrier",

@@ -1,11 +1,20 @@
-"""Allgather: recursive doubling, Bruck's, and around a ring."""
+"""Allgather: recursive doubling, Bruck's, PAT, around a ring, between neighbours."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..fields import frozen_dataclass
-from ..steps import Shift, Step, Xor, power_below, rounds_of
+from ..steps import Listed, Shift, Step, rounds_of
 from .algorithm import Algorithm
-from .shared_steps import collective, fold_in, fold_out, message
+from .shared_steps import (
+    check_step_count,
+    collective,
+    doubling_steps,
+    in_one_row,
+    message,
+    tree_blocks,
+)
 
 
 @frozen_dataclass()
@@ -34,12 +43,7 @@ class RecursiveDoublingAllgather(Algorithm, kind="recursive_doubling_allgather")
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        n, power = message_bytes, power_below(ranks)
-        messages = fold_in(ranks, n, combine=False)
-        for r in range(power.bit_length() - 1):
-            held = (1 << r) + min(1 << r, ranks - power)
-            messages.append(message(Xor(1 << r, power), r, held * n, f"round {r + 1}"))
-        return collective(messages + fold_out(ranks, (ranks - 1) * n))
+        return collective(doubling_steps(ranks, message_bytes))
 
 
 @frozen_dataclass()
@@ -94,3 +98,89 @@ class RingAllgather(Algorithm, kind="ring_allgather"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         ring = message(Shift(1), 0, message_bytes, "ring", repeat=max(ranks - 1, 1))
         return collective([ring] if ranks > 1 else [])
+
+
+@frozen_dataclass()
+class NeighborExchangeAllgather(Algorithm, kind="neighbor_exchange_allgather"):
+    """Rank i exchanges with the rank on one side and with the one on its other side, in turn.
+
+    First even ranks exchange their block with rank ``i + 1``. Then pairs of blocks go on: even
+    ranks exchange with rank ``i - 1``, then with ``i + 1`` again, and so on (modulo N); a rank
+    sends the pair that it received last, and first the one that it has made. On odd numbers of
+    ranks it is `RingAllgather`, as in Open MPI.
+
+    `message_bytes` is what one rank contributes, n bytes. A rank sends N / 2 messages, the first of
+    n bytes, all others of 2 n. Messages are listed and there are N / 2 steps, which takes memory:
+    up to 2^19 ranks if they are even, else a ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``N/2 alpha + (N - 1) n beta`` on Hockney's network and even N: half of
+    the messages of a ring, to neighbours as well. It is Open MPI's `neighbor`.
+
+    References
+    ----------
+    Chen, Zhang, Zhang & Yuan, "Performance evaluation of Allgather algorithms on terascale Linux
+    cluster with Fast Ethernet", HPC-Asia 2005.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks, step by step:
+
+    >>> [step.tolist() for step in NeighborExchangeAllgather().message_levels(4)]
+    [[[0, 1], [1, 0], [2, 3], [3, 2]], [[0, 3], [1, 2], [2, 1], [3, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        if ranks % 2:
+            return RingAllgather().steps(ranks, message_bytes)
+        check_step_count(self, ranks // 2, "ranks must be fewer")
+        rank = np.arange(ranks)
+        right, left = (rank + 1) % ranks, (rank - 1) % ranks
+        sides = [
+            Listed(np.stack([rank, np.where(rank % 2 == turn, right, left)], axis=1))
+            for turn in (0, 1)
+        ]
+        steps = [
+            message(sides[r % 2], r, (2 if r else 1) * message_bytes, "") for r in range(ranks // 2)
+        ]
+        return collective(in_one_row(steps, "neighbor exchange"))
+
+
+@frozen_dataclass()
+class PatAllgather(Algorithm, kind="pat_allgather"):
+    """Blocks go down binomial trees, one from each rank, which are shifted against each other.
+
+    Over the distances ..., 4, 2, 1 rank i sends to ``i + d`` (modulo N) all blocks whose tree goes
+    that way: its own, and those that came over multiples of 2 d, if they are for fewer than N ranks
+    on. So the fewest blocks go to the farthest ranks, against `BruckAllgather`, whose last messages
+    are the longest and go farthest.
+
+    `message_bytes` is what one rank contributes, n bytes. A rank sends K = log2(N) messages,
+    rounded up, of 1, 2, 4, ... blocks where N is a power of two.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (N - 1) n beta`` on Hockney's network, for every N. It is
+    NCCL's `PAT` (parallel aggregated trees) where its buffers hold the blocks of a message; longer
+    messages NCCL sends in parts.
+
+    References
+    ----------
+    Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
+    arXiv:2506.20252, 2025.
+
+    Examples
+    --------
+    Distance and bytes of each message on six ranks, where blocks are one byte:
+
+    >>> [(step.partners.distance, step.bytes) for step in PatAllgather().steps(6, 1)[1:]]
+    [(4, 1), (2, 1), (1, 3)]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        distances = [1 << r for r in reversed(range(rounds_of(ranks)))]
+        return collective([
+            message(Shift(d), r, tree_blocks(ranks, d) * message_bytes, f"round {r + 1}")
+            for r, d in enumerate(distances)
+        ])  # fmt: skip

@@ -20,6 +20,7 @@ from .shared_steps import (
     fold_in,
     fold_out,
     gather_up,
+    halving_steps,
     message,
     pipelined,
     segments_of,
@@ -261,10 +262,7 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         n, power = message_bytes, power_below(ranks)
         block, rounds = block_bytes(n, power), power.bit_length() - 1
-        messages = fold_in(ranks, n, combine=True)
-        for r in range(rounds):
-            size, label = (power >> r + 1) * block, f"reduce-scatter {r + 1}"
-            messages.append(message(Xor(1 << r, power), r, size, label, combine=True))
+        messages = fold_in(ranks, n, combine=True) + halving_steps(power, block)
         for r in range(rounds):
             mask, label = power >> r + 1, f"allgather {r + 1}"
             messages.append(message(Xor(mask, power), rounds + r, (1 << r) * block, label))

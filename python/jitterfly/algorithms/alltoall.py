@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..fields import frozen_dataclass
-from ..steps import MOST_WINDOW, Shift, Step, rounds_of
+from typing import Literal
+
+from ..fields import check_choice, frozen_dataclass
+from ..steps import MOST_WINDOW, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import Algorithm
 from .shared_steps import (
     Count,
@@ -60,17 +62,29 @@ def blocks_with_bit(ranks: int, bit: int) -> int:
 class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
     """Rank i sends its block for rank ``i + d`` (modulo N) in step d, and receives from ``i - d``.
 
+    With ``partners="xor"`` it exchanges blocks with ``i xor d`` instead, where N is a power of two.
+
     `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends N - 1 messages
     of n bytes, each to another rank; the step ends when it has received.
 
     There are as many steps as other ranks, which take memory: up to 2^18 + 1 ranks, else a
     ValueError when the case is made.
 
+    Parameters
+    ----------
+    partners : str
+        "shift" or "xor".
+
+    Raises
+    ------
+    ValueError
+        `partners` is neither.
+
     Notes
     -----
     Without noise it takes ``A + (N - 2) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
     LogGP network. It sends each block once, which suits long messages (Thakur et al. 2005). It is
-    Open MPI's `pairwise`; MPICH pairs i with ``i xor d`` on powers of two.
+    Open MPI's `pairwise`, and with "xor" MPICH's.
 
     Examples
     --------
@@ -80,8 +94,18 @@ class PairwiseAlltoall(Algorithm, kind="pairwise_alltoall"):
     [[[0, 1], [1, 2], [2, 0]], [[0, 2], [1, 0], [2, 1]]]
     """
 
+    added = ("partners",)
+
+    partners: Literal["shift", "xor"] = "shift"
+
+    def __post_init__(self) -> None:
+        check_choice(self.partners, "partners", ("shift", "xor"))
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        return collective(pairwise_steps(self, ranks, message_bytes))
+        steps = pairwise_steps(self, ranks, message_bytes)
+        if self.partners == "xor" and power_below(ranks) == ranks:
+            steps = [step._replace(partners=Xor(d, ranks)) for d, step in enumerate(steps, 1)]
+        return collective(steps)
 
 
 @frozen_dataclass()

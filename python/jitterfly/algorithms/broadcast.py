@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from ..fields import frozen_dataclass
+from ..fields import check_choice, frozen_dataclass
 from ..steps import Range, Shift, Step, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import (
@@ -15,6 +17,7 @@ from .shared_steps import (
     check_ranks,
     check_step_count,
     collective,
+    doubling_steps,
     knomial_steps,
     message,
     pipelined,
@@ -204,7 +207,9 @@ class ChainBroadcast(Algorithm, kind="chain_broadcast"):
 
 @frozen_dataclass()
 class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
-    """Rank 0 scatters the vector along a binomial tree; a ring then gathers it on all ranks.
+    """Rank 0 scatters the vector along a binomial tree; then all ranks gather it, around a ring.
+
+    With ``allgather="recursive_doubling"`` they gather it as in `RecursiveDoublingAllgather`.
 
     In the tree a rank sends on the blocks of all ranks below its partner: over distance s that is s
     blocks, or as many as there are ranks left (a step of its own, of that one pair).
@@ -213,11 +218,22 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
     log2(N) steps, rounded up, and N - 1 of one block. Unless n is 0, a block has at least one byte:
     with fewer bytes than blocks a rank sends more than an implementation would.
 
+    Parameters
+    ----------
+    allgather : str
+        "ring" or "recursive_doubling".
+
+    Raises
+    ------
+    ValueError
+        `allgather` is neither.
+
     Notes
     -----
     Without noise it takes ``(K + N - 1) alpha + 2 (N - 1)/N n beta`` on Hockney's network and 2^K
-    ranks (Barnett et al. 1994); in detail `jitterfly.theory.collective_completion`. It is MPICH's
-    broadcast of long messages (Thakur et al. 2005).
+    ranks (Barnett et al. 1994), or ``2 K alpha`` and as many bytes by recursive doubling; in detail
+    `jitterfly.theory.collective_completion`. It is MPICH's broadcast of long messages around a
+    ring, and by recursive doubling of medium ones on powers of two of ranks (Thakur et al. 2005).
 
     References
     ----------
@@ -232,10 +248,19 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
     [[0, 2]]
     """
 
+    added = ("allgather",)
+
+    allgather: Literal["ring", "recursive_doubling"] = "ring"
+
+    def __post_init__(self) -> None:
+        check_choice(self.allgather, "allgather", ("ring", "recursive_doubling"))
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         block = block_bytes(message_bytes, ranks)
         messages, rounds = blocks_over_tree(ranks, block, down=True), rounds_of(ranks)
-        if ranks > 1:
+        if self.allgather == "recursive_doubling":
+            messages += doubling_steps(ranks, block, rounds)
+        elif ranks > 1:
             ring = message(Shift(1), rounds, block, "allgather", repeat=ranks - 1)
             messages.append(ring)
         return collective(messages)

@@ -61,7 +61,9 @@ _PLAIN = {
     },
     "reduce": {
         "binomial": (("5 binomial", "binomial", ""),
-            "up a binomial tree to rank 0"),
+            "up a binomial tree to rank 0: for short vectors"),
+        "rabenseifner": (("7 rabenseifner", "reduce_scatter_gather", ""),
+            "halves to reduce-scatter, gathered by rank 0: long vectors, many ranks"),
     },
     "allgather": {
         "recursive_doubling": (("3 recursive_doubling", "recursive_doubling", ""),
@@ -70,6 +72,10 @@ _PLAIN = {
             "all that is held to i - 1, 2, 4, ... (modulo N): short messages, any number"),
         "ring": (("4 ring", "ring", "Ring"),
             "blocks around a ring: for long messages"),
+        "neighbor_exchange": (("5 neighbor", "", ""),
+            "pairs of blocks with both neighbours in turn: long messages, even numbers"),
+        "pat": (("", "", "PAT"),
+            "down shifted binomial trees, the fewest blocks farthest: short messages"),
     },
     "reduce_scatter": {
         "recursive_halving": (("2 recursive_halving", "recursive_halving", ""),
@@ -78,6 +84,10 @@ _PLAIN = {
             "blocks around a ring, combined on the way: for long vectors"),
         "pairwise": (("", "pairwise", ""),
             "its own block to each of i + 1, i + 2, ... (modulo N): for long vectors"),
+        "butterfly": (("4 butterfly", "", ""),
+            "halves with i xor 1, 2, 4, ..., then a block home: in the order of ranks"),
+        "pat": (("", "", "PAT"),
+            "up shifted binomial trees, the fewest blocks farthest: short messages"),
     },
     "alltoall": {
         "bruck": (("3 modified_bruck", "brucks", ""),
@@ -375,25 +385,6 @@ _OTHER_ALLREDUCES = [
 """Beside those of `_PLAIN`."""
 
 
-def _register_all() -> None:
-    """Register all candidates of jitterfly, by collective."""
-    for collective, names in _PLAIN.items():
-        for name, (called_by, summary) in names.items():
-            make = _always(f"{name}_{collective}")
-            pairs = zip(LIBRARIES, called_by, strict=True)
-            called = {library: word for library, word in pairs if word}
-            register(collective, Candidate(name, make, summary=summary, called=called))
-    for candidate in _OTHER_ALLREDUCES:
-        register("allreduce", candidate)
-    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
-    for name, window, words, called in (
-        ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
-        ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
-    ):
-        summary = f"a block to i + 1, i + 2, ... (modulo N), {words}"
-        register("alltoall", Candidate(name, _linear(window), summary=summary, called=called))
-
-
 def _linear(window: int) -> Maker:
     """The messages of a window at once; one that may hold all of them has to hold them."""
 
@@ -403,6 +394,101 @@ def _linear(window: int) -> Maker:
         return Algorithm.from_dict({"kind": "linear_alltoall", "window": window})
 
     return make
+
+
+def _in_one_segment(kind: str, **fields: Any) -> Maker:
+    """An algorithm whose one segment is the whole vector, as of a library that is told of none."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        return Algorithm.from_dict({"kind": kind, "segment_bytes": max(size, 1), **fields})
+
+    return make
+
+
+_OTHERS = {
+    "broadcast": (
+        Candidate(
+            "scatter_doubling",
+            _always("scatter_allgather_broadcast", allgather="recursive_doubling"),
+            summary="scattered down a tree, gathered by recursive doubling: medium messages",
+            called={
+                "Open MPI": "8 scatter_allgather",
+                "MPICH": "scatter_recursive_doubling_allgather",
+            },
+        ),
+        Candidate(
+            "pipeline",
+            _always("chain_broadcast", segment_bytes="512KiB"),
+            usual=False,
+            summary="from rank to rank, in parts of 512 KiB: long messages, few ranks",
+            called={"NCCL": "Ring"},
+        ),
+    ),
+    "reduce": (
+        Candidate(
+            "pipeline",
+            _always("chain_reduce", segment_bytes="512KiB"),
+            summary="from rank to rank, in parts of 512 KiB: long vectors, few ranks",
+            called={"NCCL": "Ring"},
+        ),
+        *(
+            Candidate(
+                name,
+                _in_one_segment(kind, **fields),
+                usual=False,
+                summary=f"whole vectors {words}",
+                called={"Open MPI": called},
+            )
+            for name, kind, fields, words, called in (
+                ("chain", "chain_reduce", {}, "from rank to rank", "3 pipeline"),
+                ("binary_tree", "binary_tree_reduce", {}, "up a binary tree", "4 binary"),
+                (
+                    "in_order_binary_tree",
+                    "binary_tree_reduce",
+                    {"in_order": True},
+                    "up a binary tree, combined in the order of ranks",
+                    "6 in-order_binary",
+                ),
+            )
+        ),
+    ),
+    # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
+    "alltoall": (
+        *(
+            Candidate(
+                name,
+                _linear(window),
+                summary=f"a block to i + 1, i + 2, ... (modulo N), {words}",
+                called=called,
+            )
+            for name, window, words, called in (
+                ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+                ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
+            )
+        ),
+        Candidate(
+            "pairwise_xor",
+            _always("pairwise_alltoall", partners="xor"),
+            usual=False,
+            summary="a block with i xor 1, 2, 3, ... on powers of two, each after the one before",
+            called={"MPICH": "pairwise"},
+        ),
+    ),
+}
+"""The same of other collectives."""
+
+
+def _register_all() -> None:
+    """Register all candidates of jitterfly, by collective."""
+    for collective, names in _PLAIN.items():
+        for name, (called_by, summary) in names.items():
+            make = _always(f"{name}_{collective}")
+            pairs = zip(LIBRARIES, called_by, strict=True)
+            called = {library: word for library, word in pairs if word}
+            register(collective, Candidate(name, make, summary=summary, called=called))
+    for collective, candidates in (("allreduce", _OTHER_ALLREDUCES), *_OTHERS.items()):
+        for candidate in candidates:
+            register(collective, candidate)
 
 
 _register_all()

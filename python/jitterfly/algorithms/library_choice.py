@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
-from ..steps import MOST_WINDOW, power_below
+from ..steps import MOST_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
 from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
+from .shared_steps import block_bytes, tree_blocks
 
 DEFAULT_LIBRARY = "mpich-5"
 """The library whose choice is meant where a collective is named, and neither it nor an algorithm:
@@ -183,7 +184,8 @@ _TUNED_NAMES = {
 }
 # MPICH, maint/tuning/coll/mpir/generic.json: the same in 4.1 to 5.0.2 (in 4.0 as well, but for the
 # name of the barrier). As above; "pow2" holds for powers of two of ranks. Where the source has
-# "<= BYTES", here is one more. In allgather bytes are those of all ranks together.
+# "<= BYTES", here is one more; so it is for the "comm_size<8" of alltoall, which the library reads
+# as "<= 8". In allgather bytes are those of all ranks together.
 _MPIR = {
     "allreduce": "inf 9:recursive_doubling reduce_scatter_allgather",
     "barrier": "inf k_dissemination",
@@ -197,7 +199,7 @@ _MPIR = {
         pow2  524288:recursive_doubling ring
         inf   81920:brucks ring""",
     "alltoall": """
-        8     32769:scattered pairwise
+        9     32769:scattered pairwise
         inf   257:brucks 32769:scattered pairwise""",
     "gather": "inf binomial",
     "scatter": "inf binomial",
@@ -234,6 +236,21 @@ def _whole(machine: _Machine) -> dict[str, Any]:
     return {"segment_bytes": max(machine.size, 1)}
 
 
+def _whole_in_order(machine: _Machine) -> dict[str, Any]:
+    """Return one segment, combined in the order of ranks."""
+    return _whole(machine) | {"in_order": True}
+
+
+def _by_doubling(machine: _Machine) -> dict[str, Any]:
+    """Return that what was scattered is gathered by recursive doubling."""
+    return {"allgather": "recursive_doubling"}
+
+
+def _by_xor(machine: _Machine) -> dict[str, Any]:
+    """Return that pairs exchange blocks, on powers of two of ranks."""
+    return {"partners": "xor"}
+
+
 def _to_all(machine: _Machine) -> dict[str, Any]:
     """A tree in which the root has all other ranks below it."""
     return {"radix": max(machine.ranks, 2)}
@@ -244,9 +261,12 @@ def _all_at_once(machine: _Machine) -> dict[str, Any]:
     return {"window": MOST_WINDOW}
 
 
+_BUFFER = 2**19  # of NCCL's protocol Simple: 4 MiB in 8 parts
+
+
 def _in_buffers(machine: _Machine) -> dict[str, Any]:
-    """Segments of NCCL's protocol Simple: buffers of 4 MiB in 8 parts."""
-    return {"segment_bytes": "512KiB"}
+    """Return segments that fill a part of NCCL's buffers."""
+    return {"segment_bytes": _BUFFER}
 
 
 _Fields = Callable[[_Machine], dict[str, Any]] | None
@@ -263,24 +283,29 @@ _SAME = {
     ("Open MPI", "broadcast"): {
         "binomial": "binomial", "knomial": "knomial", "scatter_allgather_ring": "scatter_allgather",
     },
-    ("Open MPI", "reduce"): {"binomial": "binomial"},
+    ("Open MPI", "reduce"): {"binomial": "binomial", "rabenseifner": "rabenseifner"},
     ("Open MPI", "allgather"): {
         "bruck": "bruck", "recursive_doubling": "recursive_doubling", "ring": "ring",
-        "two_proc": "recursive_doubling",
+        "neighbor": "neighbor_exchange", "two_proc": "recursive_doubling",
     },
-    ("Open MPI", "reduce_scatter"): {"recursive_halving": "recursive_halving", "ring": "ring"},
+    ("Open MPI", "reduce_scatter"): {
+        "recursive_halving": "recursive_halving", "ring": "ring", "butterfly": "butterfly",
+    },
     ("Open MPI", "alltoall"): {
         "pairwise": "pairwise", "modified_bruck": "bruck", "two_proc": "pairwise",
     },
     ("Open MPI", "gather"): {"basic_linear": "linear", "binomial": "binomial"},
-    ("Open MPI", "scatter"): {"basic_linear": "linear", "binomial": "binomial"},
+    ("Open MPI", "scatter"): {
+        "basic_linear": "linear", "binomial": "binomial",
+        "linear_nb": "linear",  # here no send waits for its receiver anyway
+    },
     ("Open MPI", "scan"): {"linear": "linear"},
     ("MPICH", "allreduce"): {
         "recursive_doubling": "recursive_doubling", "reduce_scatter_allgather": "rabenseifner",
     },
     ("MPICH", "barrier"): {"k_dissemination": "dissemination"},
     ("MPICH", "broadcast"): {"binomial": "binomial", "scatter_ring_allgather": "scatter_allgather"},
-    ("MPICH", "reduce"): {"binomial": "binomial"},
+    ("MPICH", "reduce"): {"binomial": "binomial", "reduce_scatter_gather": "rabenseifner"},
     ("MPICH", "allgather"): {
         "recursive_doubling": "recursive_doubling", "brucks": "bruck", "ring": "ring",
     },
@@ -292,8 +317,8 @@ _SAME = {
     ("MPICH", "scatter"): {"binomial": "binomial"},
     ("MPICH", "scan"): {"recursive_doubling": "recursive_doubling"},
     ("NCCL", "allreduce"): {"Ring": "ring"},
-    ("NCCL", "allgather"): {"Ring": "ring"},
-    ("NCCL", "reduce_scatter"): {"Ring": "ring"},
+    ("NCCL", "allgather"): {"Ring": "ring", "PAT": "pat"},
+    ("NCCL", "reduce_scatter"): {"Ring": "ring", "PAT": "pat"},
     ("NCCL", "alltoall"): {"sends and receives": "linear"},
 }  # fmt: skip
 # Of the others the kind, its fields, and what is otherwise, if anything is.
@@ -308,39 +333,24 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
     ("Open MPI", "broadcast", "split_binary_tree"): ("binary_tree_broadcast", _whole,
         "each half of the vector goes down its half of the tree; here the whole does"),
     ("Open MPI", "broadcast", "binary_tree"): ("binary_tree_broadcast", _whole, ""),
-    ("Open MPI", "broadcast", "scatter_allgather"): ("scatter_allgather_broadcast", None,
-        "it gathers by recursive doubling; here around a ring"),
+    ("Open MPI", "broadcast", "scatter_allgather"): ("scatter_allgather_broadcast", _by_doubling,
+        ""),
     ("Open MPI", "reduce", "linear"): ("knomial_reduce", _to_all, ""),
-    ("Open MPI", "reduce", "chain"): ("binomial_reduce", None, "here a binomial tree"),
-    ("Open MPI", "reduce", "pipeline"): ("binomial_reduce", None, "here a binomial tree"),
-    ("Open MPI", "reduce", "binary"): ("binomial_reduce", None, "here a binomial tree"),
-    ("Open MPI", "reduce", "in-order_binary"): ("binomial_reduce", None, "here a binomial tree"),
-    ("Open MPI", "reduce", "rabenseifner"): ("binomial_reduce", None,
-        "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
-    ("Open MPI", "allgather", "neighbor"): ("ring_allgather", None,
-        "pairs of neighbours exchange two blocks in a round; here a block goes around a ring"),
+    ("Open MPI", "reduce", "chain"): ("chain_reduce", _whole, ""),
+    ("Open MPI", "reduce", "pipeline"): ("chain_reduce", _whole, ""),
+    ("Open MPI", "reduce", "binary"): ("binary_tree_reduce", _whole, ""),
+    ("Open MPI", "reduce", "in-order_binary"): ("binary_tree_reduce", _whole_in_order, ""),
     ("Open MPI", "reduce_scatter", "non-overlapping"): ("recursive_halving_reduce_scatter", None,
         "it reduces to rank 0 and scatters from it; here halves are exchanged"),
-    ("Open MPI", "reduce_scatter", "butterfly"): ("recursive_halving_reduce_scatter", None,
-        "here halves are exchanged, in recursive halving's order"),
     ("Open MPI", "alltoall", "linear"): ("linear_alltoall", _all_at_once, ""),
     ("Open MPI", "gather", "linear_sync"): ("linear_gather", None,
         "the root asks each rank for its block; here it does not"),
-    ("Open MPI", "scatter", "linear_nb"): ("linear_scatter", None,
-        "sends that do not wait for each other; here one follows the other"),
     ("MPICH", "broadcast", "scatter_recursive_doubling_allgather"): ("scatter_allgather_broadcast",
-        None, "it gathers by recursive doubling; here around a ring"),
-    ("MPICH", "reduce", "reduce_scatter_gather"): ("binomial_reduce", None,
-        "it scatters what it reduces, and gathers that; here a binomial tree of whole vectors"),
-    ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", None,
-        "on powers of two it pairs i with i xor d; here i sends to i + d"),
+        _by_doubling, ""),
+    ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", _by_xor, ""),
     ("NCCL", "allreduce", "Tree"): ("double_binary_tree_allreduce", _in_buffers, ""),
     ("NCCL", "broadcast", "Ring"): ("chain_broadcast", _in_buffers, ""),
-    ("NCCL", "reduce", "Ring"): ("binomial_reduce", None, "here a binomial tree"),
-    ("NCCL", "allgather", "PAT"): ("bruck_allgather", None,
-        "binomial trees of all ranks, shifted against each other; here Bruck's exchange"),
-    ("NCCL", "reduce_scatter", "PAT"): ("recursive_halving_reduce_scatter", None,
-        "binomial trees of all ranks, shifted against each other; here recursive halving"),
+    ("NCCL", "reduce", "Ring"): ("chain_reduce", _in_buffers, ""),
 }  # fmt: skip
 
 
@@ -398,6 +408,11 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
     elif runs == "linear_sync" and collective == "alltoall":  # no limit of messages under way
         runs = "linear"
     choice = _choice("Open MPI", collective, runs, machine)
+    if runs == "scatter_allgather" and odd:
+        choice = choice._replace(
+            differs="ranks without a partner get all blocks of others' at the end of each round; "
+            "here ranks beyond a power of two fold"
+        )
     if runs == "nonoverlapping":
         choice = choice._replace(
             differs="reduce and broadcast are chosen anew; here along binomial trees"
@@ -613,6 +628,19 @@ def _nccl(collective: str, machine: _Machine) -> LibraryChoice:
     found = _choice("NCCL", collective, best[0], machine)
     if best[0] == "Tree" and machine.has_levels:
         found = found._replace(differs="trees between nodes, a chain in each; here over all ranks")
+    elif best[0] == "Ring" and collective == "reduce" and machine.has_levels:
+        found = found._replace(
+            differs="its ring ends from rank N - 1 to 0, between nodes; here that goes from rank 1"
+        )
+    elif best[0] == "PAT":
+        block = (
+            machine.size if collective == "allgather" else block_bytes(machine.size, machine.ranks)
+        )
+        longest = max(tree_blocks(machine.ranks, 1 << r) for r in range(rounds_of(machine.ranks)))
+        if longest * block > _BUFFER:
+            found = found._replace(
+                differs="messages beyond a buffer of 512 KiB go in parts; here in one"
+            )
     return found._replace(called="/".join(best))
 
 

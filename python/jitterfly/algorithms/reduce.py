@@ -1,11 +1,31 @@
-"""Reduce to rank 0, up a binomial or k-nomial tree."""
+"""Reduce to rank 0: trees, Rabenseifner's, segments up a chain or a binary tree."""
 
 from __future__ import annotations
 
-from ..fields import frozen_dataclass
-from ..steps import Step
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ..fields import frozen_dataclass, shorten
+from ..steps import Range, Step, power_below
 from .algorithm import MOST_ROUNDS, Algorithm
-from .shared_steps import Count, collective, gather_up, knomial_steps
+from .shared_steps import (
+    Count,
+    SegmentBytes,
+    block_bytes,
+    check_ranks,
+    check_step_count,
+    collective,
+    fold_in,
+    gather_up,
+    halving_steps,
+    in_one_row,
+    knomial_steps,
+    message,
+    pipelined,
+    segments_of,
+)
 
 
 @frozen_dataclass()
@@ -79,3 +99,198 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=True))
+
+
+@frozen_dataclass()
+class RabenseifnerReduce(Algorithm, kind="rabenseifner_reduce"):
+    """The vector is reduced and scattered by halves; rank 0 gathers the blocks of the result.
+
+    Round r of the first half exchanges half of what is left with ``i xor 2^r``, as in
+    `RabenseifnerAllreduce`. Then blocks go to rank 0 over distances P/2, P/4, ... 1: over distance
+    d ranks d to 2 d - 1 send all blocks that they hold. Ranks beyond the largest power of two
+    P = 2^K send their vector to ``i - P`` first (a far fold; MPICH and Open MPI fold neighbours).
+
+    `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). Rank 0 sends K
+    messages, of P/2, P/4, ... 1 blocks, and receives as many twice; any other rank has finished
+    when it has sent what it gathered. Unless n is 0, a block has at least one byte: with fewer
+    bytes than blocks a rank sends more than an implementation would.
+
+    Notes
+    -----
+    Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on Hockney's
+    network and P ranks. It suits long vectors on many ranks: MPICH takes it for those, as
+    `reduce_scatter_gather` (Thakur et al. 2005).
+
+    References
+    ----------
+    Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks that gather the result:
+
+    >>> [step.tolist() for step in RabenseifnerReduce().message_levels(4)][2:]
+    [[[2, 0], [3, 1]], [[1, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        n, power = message_bytes, power_below(ranks)
+        block, rounds = block_bytes(n, power), power.bit_length() - 1
+        messages = fold_in(ranks, n, combine=True) + halving_steps(power, block)
+        for r in range(rounds):
+            distance = power >> r + 1
+            senders = Range(distance, 2 * distance, -distance)
+            messages.append(message(senders, rounds + r, block << r, f"gather {r + 1}"))
+        return collective(messages)
+
+
+@frozen_dataclass()
+class ChainReduce(Algorithm, kind="chain_reduce"):
+    """Rank i combines a segment that rank i + 1 sends with its own, and sends it to rank i - 1.
+
+    It is `ChainBroadcast` the other way: rank N - 1 begins, rank 0 has the result. A rank sends a
+    segment before it receives the next.
+
+    `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
+    as have at most `segment_bytes`. Every rank but rank 0 sends S messages of a segment. There are
+    N + S - 2 steps.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` out of range; more than 2^18 steps when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``(N - 1) A + (S - 1) max(2 o + gamma b, g + (b - 1) G)`` on a LogGP
+    network and more than two ranks, with b bytes of a segment and ``A = 2 o + L + (b - 1) G + gamma
+    b``. It suits long vectors on few ranks. It is Open MPI's `pipeline`, and its `chain` where that
+    has one branch (Pjesivac-Grbovic et al. 2007).
+
+    Examples
+    --------
+    Sender and receiver of two segments on three ranks, step by step:
+
+    >>> chain = ChainReduce(segment_bytes="4KiB")
+    >>> [step.partners.pairs(3) for step in chain.steps(3, 8192) if step.partners]
+    [[(2, 1)], [(1, 0), (2, 1)], [(1, 0)]]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        segments = segments_of(message_bytes, self.segment_bytes)
+        count = ranks + segments - 2 if ranks > 1 else 0
+        check_step_count(self, count, "ranks must be fewer, or segment_bytes larger,")
+        size, steps = block_bytes(message_bytes, segments), []
+        for t in range(count):  # rank i sends segment t - (N - 1 - i)
+            chain = Range(max(ranks - 1 - t, 1), min(ranks - 1 - t + segments, ranks), -1)
+            steps.append(message(chain, t, size, "", combine=True))
+        return collective(in_one_row(steps, "chain"))
+
+
+@frozen_dataclass()
+class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
+    """A rank combines the vectors of its two children with its own, and sends that to its parent.
+
+    Of the tree's levels, with 1, 2, 4, ... ranks in the order of their numbers, the children of
+    rank i in one of d ranks are ``i + d`` and ``i + 2 d``. With `in_order` a subtree has
+    consecutive ranks instead, of which the last is its root and the upper half of the others its
+    first child's, so that operations that do not commute keep their order; rank N - 1 sends the
+    result to rank 0.
+
+    `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
+    as have at most `segment_bytes`. A rank receives a segment from one child and then from the
+    other, and sends it on before it receives the next: at most ``2 (log2(N) + S)`` steps.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+    in_order : bool
+        Whether vectors are combined in the order of ranks.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` or `in_order` out of range; more than 2^22 ranks, or about 2^17 segments,
+        when the case is made.
+
+    Notes
+    -----
+    On a quiet machine each further segment takes as long as two receives and a send, or as the link
+    needs for two. So it is between `BinomialReduce`, for short vectors, and `ChainReduce`, for long
+    ones on few ranks. It is Open MPI's `binary`, and its `in-order_binary` (Pjesivac-Grbovic et al.
+    2007).
+
+    Examples
+    --------
+    Sender and receiver of the messages on five ranks, step by step:
+
+    >>> [step.tolist() for step in BinaryTreeReduce().message_levels(5)]
+    [[[3, 1]], [[4, 2], [1, 0]], [[2, 0]]]
+    >>> [step.tolist() for step in BinaryTreeReduce(in_order=True).message_levels(5)]
+    [[[2, 3], [0, 1]], [[3, 4]], [[1, 4]], [[4, 0]]]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+    in_order: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.in_order, bool):
+            raise ValueError(f"in_order must be true or false, got {shorten(self.in_order)}")
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        segments = segments_of(message_bytes, self.segment_bytes)
+        check_step_count(self, 2 * segments, "segment_bytes must be larger")
+        if ranks == 1:
+            return collective([])
+        # Counted back from its end, a rank sends in step down[i], and receives in the two before.
+        down, parent = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
+        for child, above, turn in _in_order_levels(ranks) if self.in_order else _levels(ranks):
+            down[child], parent[child] = down[above] + 2 - turn, above
+        child = np.delete(np.arange(ranks), ranks - 1 if self.in_order else 0)
+        edges, size = np.stack([child, parent[child]], axis=1), block_bytes(message_bytes, segments)
+        first = down.max() - down[child]
+        steps = pipelined(edges, first, segments, 0, size, "binary tree", combine=True)
+        if self.in_order:
+            root, draw = Range(ranks - 1, ranks, 1 - ranks), int(down.max()) + 2 * segments - 2
+            steps.append(message(root, draw, message_bytes, "to rank 0"))
+        return collective(steps)
+
+
+_Level = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Ranks of a level of a tree, their parents, and which child each is of its parent: 0 or 1."""
+
+
+def _levels(ranks: int) -> Iterator[_Level]:
+    """The levels of a tree whose levels have 1, 2, 4, ... ranks, from the root down."""
+    above = 1  # the ranks of the level above
+    while 2 * above - 1 < ranks:
+        child = np.arange(2 * above - 1, min(4 * above - 1, ranks))
+        turn = (child - (2 * above - 1)) // above
+        yield child, child - above * (1 + turn), turn
+        above *= 2
+
+
+def _in_order_levels(ranks: int) -> Iterator[_Level]:
+    """The levels of a tree whose subtrees are consecutive ranks, of which the last is the root."""
+    begin, size = np.zeros(1, np.int64), np.full(1, ranks)
+    while (size > 1).any():
+        begin, size = begin[size > 1], size[size > 1]
+        below, root = size // 2, begin + size - 1
+        two = size > 2
+        # The first child has the upper ranks; of two ranks it is the lower one.
+        starts = np.concatenate([np.where(two, begin + below, begin), begin[two]])
+        sizes = np.concatenate([np.where(two, size - below - 1, 1), below[two]])
+        turn = np.repeat([0, 1], [len(size), np.count_nonzero(two)])
+        yield starts + sizes - 1, np.concatenate([root, root[two]]), turn
+        begin, size = starts, sizes

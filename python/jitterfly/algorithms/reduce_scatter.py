@@ -1,11 +1,23 @@
-"""Reduce-scatter: recursive halving, around a ring, and pairwise exchange."""
+"""Reduce-scatter: recursive halving, butterfly, PAT, around a ring, and pairwise exchange."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..fields import frozen_dataclass
-from ..steps import Shift, Step, Xor, power_below
+from ..steps import Listed, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import Algorithm
-from .shared_steps import block_bytes, collective, fold_in, fold_out, message, pairwise_steps
+from .shared_steps import (
+    FOLD_OUT,
+    block_bytes,
+    check_ranks,
+    collective,
+    fold_in,
+    fold_out,
+    message,
+    pairwise_steps,
+    tree_blocks,
+)
 
 
 @frozen_dataclass()
@@ -109,3 +121,104 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         block = block_bytes(message_bytes, ranks)
         return collective(pairwise_steps(self, ranks, block, combine=True))
+
+
+@frozen_dataclass()
+class ButterflyReduceScatter(Algorithm, kind="butterfly_reduce_scatter"):
+    """Halves are exchanged over distances 1, 2, 4, ...; then each block is one exchange from home.
+
+    In round r rank i sends half of what is left of the vector to ``i xor 2^r``, so that operations
+    that do not commute keep their order. It is left with the block whose number has its own bits in
+    reverse order, and exchanges it with the rank of that number. Ranks beyond the largest power of
+    two P = 2^K send their vector to ``i - P`` first; of P parts the first ones then have two
+    blocks, of which one is sent to such a rank before that last exchange (a far fold; Open MPI
+    folds neighbours). Every message of a round takes as long as the longest of that round.
+
+    `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
+    (rounded up). On P ranks a rank sends K messages, of P/2, P/4, ... 1 blocks, and one of a block.
+    Unless n is 0, a block has at least one byte: with fewer bytes than blocks a rank sends more
+    than an implementation would. Messages are listed, which takes memory: up to 2^22 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (P - 1)/P n (beta + gamma)`` on Hockney's network and P
+    ranks, and ``alpha + n/P beta`` for the last exchange, which there is from four ranks on. It is
+    Open MPI's `butterfly`.
+
+    References
+    ----------
+    Träff, "An Improved Algorithm for (Non-commutative) Reduce-Scatter with an Application",
+    EuroPVM/MPI 2005.
+
+    Examples
+    --------
+    Sender and receiver of the last messages on four ranks:
+
+    >>> ButterflyReduceScatter().message_levels(4)[-1].tolist()
+    [[1, 2], [2, 1]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        power = power_below(ranks)
+        block, rounds, extra = block_bytes(message_bytes, ranks), rounds_of(power), ranks - power
+        messages = fold_in(ranks, message_bytes, combine=True)
+        for r in range(rounds):
+            parts = power >> r + 1
+            size = (parts + min(parts, extra)) * block
+            label = f"round {r + 1}"
+            messages.append(message(Xor(1 << r, power), r, size, label, combine=True))
+        home = np.zeros(power, np.int64)  # the rank whose part a rank is left with
+        for r in range(rounds):
+            home |= (np.arange(power) >> r & 1) << rounds - 1 - r
+        if extra:
+            # A number reversed twice is itself: the part j is with rank home[j].
+            beyond = np.stack([home[:extra], np.arange(power, ranks)], axis=1)
+            messages.append(message(Listed(beyond), FOLD_OUT, block, "fold out"))
+        pairs = np.stack([np.arange(power), home], axis=1)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        if len(pairs):
+            messages.append(message(Listed(pairs), rounds, block, "exchange of blocks"))
+        return collective(messages)
+
+
+@frozen_dataclass()
+class PatReduceScatter(Algorithm, kind="pat_reduce_scatter"):
+    """Blocks are combined up binomial trees, one to each rank, which are shifted.
+
+    It is `PatAllgather` the other way: over the distances 1, 2, 4, ... rank i sends to ``i - d``
+    (modulo N) the blocks of all ranks whose tree goes that way. So the most blocks go to
+    neighbours, and the fewest to the farthest ranks.
+
+    `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
+    (rounded up). A rank sends K = log2(N) messages, rounded up, of N/2, N/4, ... 1 blocks where N
+    is a power of two. Unless n is 0, a block has at least one byte: with fewer bytes than blocks a
+    rank sends more than an implementation would.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (N - 1)/N n (beta + gamma)`` on Hockney's network, for every
+    N. It is NCCL's `PAT` (parallel aggregated trees) where its buffers hold the blocks of a
+    message; longer messages NCCL sends in parts.
+
+    References
+    ----------
+    Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at scale",
+    arXiv:2506.20252, 2025.
+
+    Examples
+    --------
+    Bytes of each message on six ranks, where blocks are one byte:
+
+    >>> [step.bytes for step in PatReduceScatter().steps(6, 6) if step.partners]
+    [3, 1, 1]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        block = block_bytes(message_bytes, ranks)
+        return collective([
+            message(Shift(ranks - (1 << r)), r, tree_blocks(ranks, 1 << r) * block,
+                    f"round {r + 1}", combine=True)
+            for r in range(rounds_of(ranks))
+        ])  # fmt: skip

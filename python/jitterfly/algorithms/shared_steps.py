@@ -20,6 +20,7 @@ from ..steps import (
     Range,
     Shift,
     Step,
+    Xor,
     power_below,
     rounds_of,
 )
@@ -165,6 +166,33 @@ def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
     return [message(Range(0, ranks - power, power), FOLD_OUT, size, "fold out", occupies=occupies)]
 
 
+def halving_steps(power: int, block: int) -> list[Step]:
+    """Reduce-scatter a vector of so many blocks, a power of two, over distances 1, 2, 4, ...
+
+    Each round exchanges half of the blocks that are left: distance doubling, vector halving.
+    """
+    return [
+        message(
+            Xor(1 << r, power), r, (power >> r + 1) * block, f"reduce-scatter {r + 1}", combine=True
+        )
+        for r in range(power.bit_length() - 1)
+    ]
+
+
+def doubling_steps(ranks: int, block: int, first: int = 0) -> list[Step]:
+    """Allgather blocks over distances 1, 2, 4, ..., with a fold before and after.
+
+    Some groups of ranks hold blocks of ranks beyond the power of two: a message takes as long as
+    the longest of its round. `first` is the number of the draws of the first round.
+    """
+    power = power_below(ranks)
+    messages = fold_in(ranks, block, combine=False)
+    for r in range(power.bit_length() - 1):
+        held = (1 << r) + min(1 << r, ranks - power)
+        messages.append(message(Xor(1 << r, power), first + r, held * block, f"round {r + 1}"))
+    return messages + fold_out(ranks, (ranks - 1) * block)
+
+
 def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:
     """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
     return [
@@ -204,6 +232,11 @@ def blocks_over_tree(ranks: int, block: int, *, down: bool) -> list[Step]:
             pair = Range(first, first + 1, stride if down else -stride)
             steps.append(message(pair, r, left * block, label))
     return steps
+
+
+def tree_blocks(ranks: int, distance: int) -> int:
+    """Count the edges over a power of two in a binomial tree: odd multiples of it below `ranks`."""
+    return (ranks - 1 + distance) // (2 * distance)
 
 
 def knomial_steps(

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from ..algorithms import (
     Butterfly,
     ChainBroadcast,
+    ChainReduce,
     KnomialBroadcast,
     KnomialReduce,
+    ScatterAllgatherBroadcast,
     SegmentedRingAllreduce,
 )
 from ..algorithms.alltoall import blocks_with_bit
-from ..algorithms.shared_steps import block_bytes, segments_of
+from ..algorithms.shared_steps import block_bytes, segments_of, tree_blocks
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
@@ -142,10 +144,10 @@ def collective_completion(case: Case) -> float:
       combining (`folded`). `Butterfly`: with d = 0.
     - Dissemination: ``A + (k - 1) max(A, d)``. Ring, pairwise: as many messages of a block as it
       has, of which the last takes A and all before max(A, d).
-    - Rabenseifner, Bruck (both), segmented ring, recursive doubling allgather, recursive halving:
-      the sum of A(b) over the rounds, if no rank waits for a link: d(b) of a round is at most A(b),
-      and at most its send and way and the receive of the round before. With N > P as recursive
-      doubling.
+    - Rabenseifner (both), Bruck (both), PAT (both), segmented ring, recursive doubling allgather,
+      recursive halving, neighbor exchange, butterfly reduce-scatter (P ranks): the sum of A(b) over
+      the rounds, if no rank waits for a link: d(b) of a round is at most A(b), and at most its send
+      and way and the receive of the round before. With N > P as recursive doubling.
     - Binomial broadcast, with D = max(send, d): ``A + (K - 1) max(A, D)`` for N = P, ``A + D + (k -
       2) max(A, D)`` else. Reduce: ``A + (K - 1) max(A, d)`` for N = P; else by the size of the last
       subtree. Reduce and broadcast in a row: their sum, if d is at most A of the one and send and
@@ -364,11 +366,11 @@ def _gather(case: Case, subtrees: Callable[[int], _Levels]) -> int:
     return _up_a_tree(case.ranks, lambda n: message(case, n * case.message_bytes), subtrees)
 
 
-def _chain(case: Case) -> int:
+def _chain(case: Case, combine: bool = False) -> int:
     """Return the time of a pipeline through all ranks, segment by segment."""
-    assert isinstance(case.algorithm, ChainBroadcast)
+    assert isinstance(case.algorithm, (ChainBroadcast, ChainReduce))
     segments = segments_of(case.message_bytes, case.algorithm.segment_bytes)
-    costs = message(case, block_bytes(case.message_bytes, segments))
+    costs = message(case, block_bytes(case.message_bytes, segments), combine=combine)
     # Between two segments: a rank in the middle receives and sends.
     cpu = costs.send + costs.receive if case.ranks > 2 else max(costs.send, costs.receive)
     return (case.ranks - 1) * costs.time + (segments - 1) * max(cpu, costs.gap)
@@ -397,10 +399,26 @@ def _scatter_allgather(case: Case) -> int:
             now += part.spacing
         return max(now, latest)
 
+    assert isinstance(case.algorithm, ScatterAllgatherBroadcast)
+    if case.algorithm.allgather == "recursive_doubling":
+        _check_power_of_two(case)
+        rounds = [message(case, block << r) for r in range(case.log2_ranks)]
+        if rounds[0].gap > rounds[0].time:
+            raise Waits
+        return scatter(case.ranks) + in_a_row(rounds)
     costs = message(case, block)
     if costs.gap > costs.time:
         raise Waits
     return scatter(case.ranks) + (case.ranks - 1) * costs.time
+
+
+def _check_power_of_two(case: Case) -> None:
+    """Raise ValueError for other numbers of ranks."""
+    if power_below(case.ranks) != case.ranks:
+        raise ValueError(
+            f"ranks must be a power of two for this closed form, got {case.ranks}; "
+            "Result.noise_free has the value"
+        )
 
 
 def _doubling(case: Case, combine: bool = True, occupies: bool = True) -> int:
@@ -424,14 +442,59 @@ def _butterfly(case: Case) -> int:
     return _doubling(case, occupies=False)
 
 
+def _halving_and_doubling(case: Case) -> tuple[list[Message], list[Message]]:
+    """The messages over distances 1, 2, 4, ... among P ranks, and those of the way back."""
+    power = power_below(case.ranks)
+    block = block_bytes(case.message_bytes, power)
+    sizes = [(power >> r + 1) * block for r in range(case.log2_ranks)]
+    halving = [message(case, size, combine=True) for size in sizes]
+    return halving, [message(case, size) for size in reversed(sizes)]
+
+
 def _rabenseifner(case: Case) -> int:
     """Return the time of recursive halving, then doubling, with the fold before and after."""
-    n, bits = case.message_bytes, range(case.log2_ranks)
-    power = power_below(case.ranks)
-    sizes = [(power >> r + 1) * block_bytes(n, power) for r in bits]
-    halving = [(message(case, size, combine=True), r) for r, size in enumerate(sizes)]
-    doubling = [(message(case, sizes[r]), r) for r in reversed(bits)]
-    return _rounds(case, message(case, n, combine=True), halving + doubling, message(case, n))
+    n = case.message_bytes
+    halving, doubling = _halving_and_doubling(case)
+    rounds = [*enumerate(halving), *zip(reversed(range(len(doubling))), doubling, strict=True)]
+    there_and_back = [(costs, r) for r, costs in rounds]
+    return _rounds(case, message(case, n, combine=True), there_and_back, message(case, n))
+
+
+def _rabenseifner_reduce(case: Case) -> int:
+    """Return the time of recursive halving with the fold before it, and of gathering to rank 0.
+
+    A path from the last rank that begins crosses every round, also of the gather: the sum of all.
+    """
+    halving, doubling = _halving_and_doubling(case)
+    fold = [message(case, case.message_bytes, combine=True)]
+    rounds = (fold if power_below(case.ranks) < case.ranks else []) + halving + doubling
+    if any(m.gap > m.time for m in rounds):
+        raise Waits
+    return in_a_row(rounds)
+
+
+def _butterfly_reduce_scatter(case: Case) -> int:
+    """Return the time of recursive halving, and of the exchange of blocks on four ranks or more."""
+    _check_power_of_two(case)
+    halving, _ = _halving_and_doubling(case)
+    last = [message(case, block_bytes(case.message_bytes, case.ranks))]
+    return in_a_row(halving + (last if case.ranks > 2 else []))
+
+
+def _neighbor_exchange(case: Case) -> int:
+    """Return the time of a block to one neighbour, then of pairs of blocks to both in turn."""
+    n = case.message_bytes
+    if case.ranks % 2:
+        return _ring(case, n)
+    return in_a_row([message(case, n), *[message(case, 2 * n)] * (case.ranks // 2 - 1)])
+
+
+def _pat(case: Case, block: int, *, combine: bool = False) -> int:
+    """Return the time of shifted binomial trees in which a message has blocks of so many bytes."""
+    return in_a_row([
+        message(case, tree_blocks(case.ranks, 1 << r) * block, combine=combine)
+        for r in range(rounds_of(case.ranks))[:: 1 if combine else -1]
+    ])  # fmt: skip
 
 
 def _allgather(case: Case) -> int:
@@ -499,7 +562,9 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "bruck_allgather": lambda case: _bruck(case, lambda n, r: min(1 << r, n - (1 << r))),
     "bruck_alltoall": partial(_bruck, blocks=blocks_with_bit),
     "butterfly": _butterfly,
+    "butterfly_reduce_scatter": _butterfly_reduce_scatter,
     "chain_broadcast": _chain,
+    "chain_reduce": partial(_chain, combine=True),
     "dissemination_barrier": lambda case: in_a_row(
         [message(case, case.message_bytes)] * rounds_of(case.ranks)
     ),
@@ -510,9 +575,15 @@ _FORMS: dict[str, Callable[[Case], int]] = {
         (case.ranks - 1) * message(case, case.message_bytes, combine=True).time
     ),
     "linear_scatter": partial(_scatter, subtrees=_star),
+    "neighbor_exchange_allgather": _neighbor_exchange,
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
     "pairwise_reduce_scatter": _ring_reduce_scatter,
+    "pat_allgather": lambda case: _pat(case, case.message_bytes),
+    "pat_reduce_scatter": lambda case: _pat(
+        case, block_bytes(case.message_bytes, case.ranks), combine=True
+    ),
     "rabenseifner_allreduce": _rabenseifner,
+    "rabenseifner_reduce": _rabenseifner_reduce,
     "recursive_doubling_allgather": _allgather,
     "recursive_doubling_allreduce": _doubling,
     "recursive_doubling_barrier": partial(_doubling, combine=False),

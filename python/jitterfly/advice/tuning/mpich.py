@@ -51,6 +51,8 @@ _CONDITIONS = {
     ("allgather", "recursive_doubling"): (_POWER_OF_TWO,),
     ("allreduce", "reduce_scatter_allgather"): (_BUILT_IN, _ENOUGH_ELEMENTS),
     ("allreduce", "ring"): (_COMMUTES,),
+    ("broadcast", "scatter_recursive_doubling_allgather"): (_POWER_OF_TWO,),
+    ("reduce", "reduce_scatter_gather"): (_BUILT_IN, _ENOUGH_ELEMENTS),
     ("reduce_scatter", "pairwise"): (_COMMUTES,),
     ("reduce_scatter", "recursive_halving"): (_COMMUTES,),
 }
