@@ -341,7 +341,8 @@ def reducing_tree(size, in_order):
         def grow(begin, root):
             others = root - begin
             lower = (others + 1) // 2 if others > 1 else 0
-            for first, last, waits in ((begin + lower, root - 1, 2), (begin, begin + lower - 1, 1)):
+            parts = (begin + lower, root - 1, 1 + (others > 1)), (begin, begin + lower - 1, 1)
+            for first, last, waits in parts:
                 if first <= last:
                     tree[last] = root, waits
                     grow(first, last)
@@ -354,7 +355,7 @@ def reducing_tree(size, in_order):
         level, rest = rest[: 2 * len(above)], rest[2 * len(above) :]
         for place, rank in enumerate(level):
             second, at = divmod(place, len(above))
-            tree[rank] = above[at], 1 if second else 2
+            tree[rank] = above[at], 1 if second or place + len(above) >= len(level) else 2
         above = level
     return tree
 

@@ -235,9 +235,9 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
     Sender and receiver of the messages on five ranks, step by step:
 
     >>> [step.tolist() for step in BinaryTreeReduce().message_levels(5)]
-    [[[3, 1]], [[4, 2], [1, 0]], [[2, 0]]]
+    [[[3, 1]], [[1, 0], [4, 2]], [[2, 0]]]
     >>> [step.tolist() for step in BinaryTreeReduce(in_order=True).message_levels(5)]
-    [[[2, 3], [0, 1]], [[3, 4]], [[1, 4]], [[4, 0]]]
+    [[[2, 3]], [[0, 1], [3, 4]], [[1, 4]], [[4, 0]]]
     """
 
     segment_bytes: SegmentBytes = SegmentBytes()
@@ -253,10 +253,10 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
         check_step_count(self, 2 * segments, "segment_bytes must be larger")
         if ranks == 1:
             return collective([])
-        # Counted back from its end, a rank sends in step down[i], and receives in the two before.
+        # Counted back from the end, a rank sends in step down[i], and receives right before that.
         down, parent = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-        for child, above, turn in _in_order_levels(ranks) if self.in_order else _levels(ranks):
-            down[child], parent[child] = down[above] + 2 - turn, above
+        for child, above, before in _in_order_levels(ranks) if self.in_order else _levels(ranks):
+            down[child], parent[child] = down[above] + before, above
         child = np.delete(np.arange(ranks), ranks - 1 if self.in_order else 0)
         edges, size = np.stack([child, parent[child]], axis=1), block_bytes(message_bytes, segments)
         first = down.max() - down[child]
@@ -268,7 +268,8 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
 
 
 _Level = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Ranks of a level of a tree, their parents, and which child each is of its parent: 0 or 1."""
+"""Ranks of a level of a tree, their parents, and how many steps before these they send: 1, or 2 if
+another child does between."""
 
 
 def _levels(ranks: int) -> Iterator[_Level]:
@@ -276,8 +277,9 @@ def _levels(ranks: int) -> Iterator[_Level]:
     above = 1  # the ranks of the level above
     while 2 * above - 1 < ranks:
         child = np.arange(2 * above - 1, min(4 * above - 1, ranks))
-        turn = (child - (2 * above - 1)) // above
-        yield child, child - above * (1 + turn), turn
+        second = (child - (2 * above - 1)) // above
+        parent = child - above * (1 + second)
+        yield child, parent, np.where((second == 0) & (parent + 2 * above < ranks), 2, 1)
         above *= 2
 
 
@@ -291,6 +293,6 @@ def _in_order_levels(ranks: int) -> Iterator[_Level]:
         # The first child has the upper ranks; of two ranks it is the lower one.
         starts = np.concatenate([np.where(two, begin + below, begin), begin[two]])
         sizes = np.concatenate([np.where(two, size - below - 1, 1), below[two]])
-        turn = np.repeat([0, 1], [len(size), np.count_nonzero(two)])
-        yield starts + sizes - 1, np.concatenate([root, root[two]]), turn
+        before = np.concatenate([np.where(two, 2, 1), np.ones_like(size[two])])
+        yield starts + sizes - 1, np.concatenate([root, root[two]]), before
         begin, size = starts, sizes
