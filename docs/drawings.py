@@ -149,7 +149,7 @@ def flow(path: str) -> None:
 # imports none of a higher floor; a test compares this with the imports.
 FLOORS = (
     ("the command line", "cli __main__"),
-    ("tables and pictures", "results plots replay"),
+    ("tables and pictures", "results plots replay report"),
     ("larger questions", "compare_measured predict advice"),
     ("studies, run and kept", "studies sweep store"),
     ("what is observed, what is known", "observables theory"),

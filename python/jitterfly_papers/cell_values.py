@@ -19,11 +19,6 @@ from jitterfly.units import TICKS_PER_SECOND
 CONVENTIONAL, REDUNDANT = "conventional", "redundant"
 
 
-def show_ranks(ranks: int) -> str:
-    """`2^14`, or `6000` for what is no power of two."""
-    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
-
-
 def named(study: Study, kind: str) -> list[str]:
     """Names of the observables of a kind, in the study's order."""
     return [name for name, observable in study.observables.items() if observable.kind == kind]

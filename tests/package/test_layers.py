@@ -27,7 +27,7 @@ optional_packages stats answer measured find_noise_files imbalance network hiera
 distributions algorithms congestion
 noise compiled_steps workload program case faster_algorithm unseen_noise simulate
 goal_export collect question slowdown noise_limit explain schedule compare_measured predict theory
-observables studies advice store sweep results replay plots cli __main__
+observables studies advice store sweep results replay plots report cli __main__
 """
 LAYERS = ORDER.split()
 
@@ -178,6 +178,7 @@ OTHERS = {
     "measured.formats.osu": "--tasks",
     "measured.formats.other_tools": "`sysjitter --raw`",
     "measured.formats.rtla": "(without --no-header, --no-index)",
+    "report": "--width",  # of CSS
 }
 
 

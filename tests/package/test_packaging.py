@@ -55,7 +55,7 @@ def test_what_a_wheel_must_hold(content):
     wheel = good_wheel(content)
     assert content.wheel_faults(wheel) == []
     assert "jitterfly/py.typed" in wheel
-    assert "jitterfly_papers/report/style.css" in wheel
+    assert "jitterfly/report.css" in wheel
     for name in (
         "jitterfly-1.0.dist-info/licenses/LICENSE",
         "jitterfly/sweeps/ms12_fig12.toml",

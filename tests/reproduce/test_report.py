@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
 
+from jitterfly.report import Html, Picture, tag, text
 from jitterfly_papers.report.claims_table import (
     TITLE,
     markdown,
@@ -16,8 +17,8 @@ from jitterfly_papers.report.claims_table import (
     update,
     verdicts,
 )
-from jitterfly_papers.report.html_page import Html, page, tag, text
-from jitterfly_papers.report.report_content import Picture, Report
+from jitterfly_papers.report.html_page import page
+from jitterfly_papers.report.report_content import Report
 
 VOID = {"img", "link", "meta"}
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")

@@ -9,6 +9,7 @@ from support.quick_pictures import quick_pictures
 
 from jitterfly.cli import main
 from jitterfly.plots import draw
+from jitterfly.report import text as as_html
 from jitterfly.store.numbers import Numbers
 from jitterfly.studies import toml
 from jitterfly.sweep import CellsFailed, Stopped
@@ -16,7 +17,6 @@ from jitterfly_papers import hsl09_settings as networks
 from jitterfly_papers.claims import CLAIMS, VERDICTS, count_verdicts, show_counts
 from jitterfly_papers.report import hsl09
 from jitterfly_papers.report import reproduce as module
-from jitterfly_papers.report.html_page import text as as_html
 from jitterfly_papers.report.reproduce import PAGE, reproduce, shipped_folder, studies
 
 pytest.importorskip("matplotlib")

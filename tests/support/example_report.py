@@ -3,8 +3,9 @@
 import struct
 import zlib
 
+from jitterfly.report import Picture, Table
 from jitterfly_papers.claims import OURS, WORDS, Claim, Finding, Judged
-from jitterfly_papers.report.report_content import Picture, Report, Section, Table
+from jitterfly_papers.report.report_content import Report, Section
 
 SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" width="640" height="400" viewBox="0 0 640 400">
 <rect width="640" height="400" fill="#ffffff"/>

@@ -150,6 +150,11 @@ def scale_of(study: Study, name: str, values: Sequence[Any]) -> AxisScale:
     return AxisScale(values, axis_unit(study, name), exponents=not named)
 
 
+def show_ranks(ranks: int) -> str:
+    """`2^14`, or `6000` for what is no power of two."""
+    return str(ranks) if ranks & (ranks - 1) else f"2^{ranks.bit_length() - 1}"
+
+
 def without_formula(text: str) -> str:
     """A text at a tick, such as $2^{10}$, without the signs that make it a formula."""
     return text.strip("$").replace("{", "").replace("}", "")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from jitterfly.answer import show
 from jitterfly.results import CellResults, Results
-from jitterfly.results.figures import axis_title, number_axes
+from jitterfly.results.figures import axis_title, number_axes, show_ranks
 from jitterfly.stats import Estimate
 
-from ..cell_values import ratio, show_ranks
+from ..cell_values import ratio
 from .claim import OURS, SAMPLING, WORDS, Finding, exceeds
 
 Region = Callable[[int, float], bool]  # by ranks and ratio

@@ -13,10 +13,11 @@ import numpy as np
 
 from jitterfly.answer import SHARE, show
 from jitterfly.observables import LinearForm
+from jitterfly.results.figures import show_ranks
 from jitterfly.stats import Estimate
 from jitterfly.units import TICKS_PER_SECOND, show_seconds
 
-from ..cell_values import CONVENTIONAL, REDUNDANT, last, named, ratio, show_ranks
+from ..cell_values import CONVENTIONAL, REDUNDANT, last, named, ratio
 from .claim import OURS, WORDS, Finding, above, between, every, of_independent, up_to
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import numpy as np
 
 from jitterfly.answer import show
 from jitterfly.noise import StepNoise
+from jitterfly.results.figures import show_ranks
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from ..cell_values import named, show_ranks
+from ..cell_values import named
 from .claim import NUMBER, OURS, Finding, above
 
 if TYPE_CHECKING:

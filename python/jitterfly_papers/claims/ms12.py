@@ -18,10 +18,11 @@ import numpy as np
 
 from jitterfly.answer import show
 from jitterfly.observables.summary import histogram_scale
+from jitterfly.results.figures import show_ranks
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
 
-from ..cell_values import named, show_ranks
+from ..cell_values import named
 from .cells import WITHIN, Block, JudgedCell, Region, blocks, largest, ordered, rising, smallest
 from .claim import (
     AXIS,

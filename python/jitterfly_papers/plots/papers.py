@@ -21,7 +21,7 @@ from jitterfly.plots import curves, style
 from jitterfly.plots.maps import colour_bar, draw_map, hatched_patch, map_axes, place_ticks
 from jitterfly.plots.style import wrapped
 from jitterfly.results import CellResults, Panel, Results, figures
-from jitterfly.results.figures import AxisScale, axis_title, evenly, shown_names
+from jitterfly.results.figures import AxisScale, axis_title, evenly, show_ranks, shown_names
 from jitterfly.results.results import CellSummary, Grid, grids_of_maps
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
@@ -34,7 +34,6 @@ from ..cell_values import (
     last,
     named,
     recovery_bound,
-    show_ranks,
 )
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS

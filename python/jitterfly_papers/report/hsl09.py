@@ -25,6 +25,7 @@ from jitterfly.fields import check_choice, parameter
 from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
+from jitterfly.report import Picture, Table, width
 from jitterfly.studies import STREAM_VERSION
 from jitterfly.sweep.executors import check_workers
 
@@ -42,8 +43,8 @@ from ..hsl09_settings import (
     run_settings,
     settings,
 )
-from .report_content import Picture, Section, Table
-from .sections import Tally, add_time, width
+from .report_content import Section
+from .sections import Tally, add_time
 
 NAMES = {f"hsl09_{name.lower()}": name for name in FIGURES}
 """What the figures are called beside the studies."""

@@ -1,20 +1,27 @@
-"""HTML output of a report: one self-contained file, escaped text, no scripts."""
+"""HTML output of a report: claims beside the figures that they are about."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
-from html import escape
 from itertools import groupby
-from pathlib import Path
+
+from jitterfly.report import (
+    Html,
+    about_line,
+    document,
+    facts_list,
+    figures,
+    grid,
+    join,
+    scrolling,
+    table_head,
+    tag,
+)
 
 from ..claims import CANNOT_TELL, DIFFERS, REPRODUCED, VERDICTS, Finding, Judged, whose_limits
 from .claims_table import HEADER, TITLE, limit_text
-from .report_content import Facts, Picture, Report, Section, Table
-
-# A browser that obeys it loads nothing at all: pictures are in the file.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+from .report_content import Report, Section
 
 
 def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None) -> str:
@@ -23,25 +30,9 @@ def page(report: Report, rendered: dict[str, tuple[Section, Html]] | None = None
     `rendered` keeps sections by their name from page to page: one is written after each study, with
     the sections of all studies before it.
     """
-    css = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     main = _main(report, {} if rendered is None else rendered)
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", Html(escape(report.title, quote=False))),  # which has no marks of `text`
-        tag("link", rel="icon", href="data:,"),
-        tag("style", Html(css)),
-    )
-    parts = [
-        _header(report),
-        tag("main", *main),
-        tag("footer", f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)),
-    ]
-    body = tag("body", join(parts, "\n"))
-    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    footer = f"{report.title}. " + " · ".join(f"{k}: {v}" for k, v in report.facts)
+    return document(report.title, _header(report), main, footer)
 
 
 def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Html]:
@@ -57,10 +48,10 @@ def _main(report: Report, rendered: dict[str, tuple[Section, Html]]) -> list[Htm
         tag(
             "section",
             tag("h2", "How the intervals are made"),
-            _facts(METHOD, "method"),
+            facts_list(METHOD, "method"),
             id="method",
         ),
-        tag("section", tag("h2", "Sources"), _facts(SOURCES, "method"), id="sources"),
+        tag("section", tag("h2", "Sources"), facts_list(SOURCES, "method"), id="sources"),
     ]
 
 
@@ -69,13 +60,8 @@ def _header(report: Report) -> Html:
         "header",
         tag("h1", report.title),
         tag("p", report.introduction or INTRODUCTION, class_="lead"),
-        _facts(report.facts),
+        facts_list(report.facts),
     )
-
-
-def _facts(facts: Facts, kind: str = "facts") -> Html:
-    pairs = (tag("div", tag("dt", name), tag("dd", value)) for name, value in facts)
-    return tag("dl", *pairs, class_=kind)
 
 
 def _pending(report: Report) -> Html:
@@ -116,7 +102,7 @@ def _overview(report: Report) -> Html:
         _bar(report),
         tag(
             "table",
-            _head(header),
+            table_head(header),
             tag("tbody", *rows),
             class_="overview",
         ),
@@ -139,27 +125,17 @@ def _comparison(report: Report) -> Html:
         for content in report.sections
         if content.claims
     ]
-    grid = tag("table", _head(("Claim", *HEADER)), *studies, class_="parts-table")
+    lines = tag("table", table_head(("Claim", *HEADER)), *studies, class_="parts-table")
     return tag(
         "section",
         tag("h2", TITLE),
         tag(
             "details",
             tag("summary", f"All {len(parts)} parts of the claims"),
-            _scroll(grid, TITLE),
+            scrolling(lines, TITLE),
         ),
         id="comparison",
     )
-
-
-def _head(names: Iterable[str]) -> Html:
-    """The head of a table, with the names of its columns."""
-    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
-
-
-def _scroll(grid: Html, label: str) -> Html:
-    """A table that may be wider than the page: reachable by keyboard."""
-    return tag("div", grid, class_="scroll", tabindex="0", role="region", aria_label=label)
 
 
 def _run_of(content: Section) -> Html:
@@ -240,16 +216,16 @@ def section(content: Section) -> Html:
     wide = [picture for picture in content.pictures if picture.wide]
     narrow = [picture for picture in content.pictures if not picture.wide]
     claims = [_claim(content, claim) for claim in content.claims]
-    beside = [_pictures(narrow), tag("div", *claims, class_="claims") if claims else Html()]
+    beside = [figures(narrow), tag("div", *claims, class_="claims") if claims else Html()]
     kind = "beside" if narrow and claims else "below"
     return tag(
         "section",
         tag("h2", content.title),
-        _about(content),
-        _pictures(wide),
+        about_line(content.source, content.facts, content.command),
+        figures(wide),
         tag("div", *beside, class_=kind),
         *(tag("p", note, class_="note") for note in content.notes),
-        *(tag("details", tag("summary", one.title), _grid(one)) for one in content.tables),
+        *(tag("details", tag("summary", one.title), grid(one)) for one in content.tables),
         id=content.name,
     )
 
@@ -260,43 +236,15 @@ def few_runs(content: Section) -> Html:
         "section",
         tag("h2", content.title),
         tag("p", FEW_RUNS),
-        _pictures(content.pictures),
+        figures(content.pictures),
         *(tag("p", note, class_="note") for note in content.notes),
-        *(_grid(table) for table in content.tables),
+        *(grid(table) for table in content.tables),
         id=content.name,
     )
 
 
 def _kind(name: str) -> str:
     return name.replace(" ", "-")
-
-
-def _about(content: Section) -> Html:
-    source = [tag("span", content.source)] if content.source else []
-    facts = [tag("span", f"{name}: {value}") for name, value in content.facts]
-    facts += [tag("code", content.command)] if content.command else []
-    return tag("p", join([*source, *facts], " "), class_="about")
-
-
-def _pictures(pictures: Iterable[Picture]) -> Html:
-    shown = [
-        tag(
-            "figure",
-            tag(
-                "div",
-                tag("img", src=picture.uri, alt=picture.alt),
-                class_="plate",
-                # The only parts that scroll sideways, on a phone: reachable by keyboard.
-                tabindex="0",
-                role="group",
-                aria_label=picture.alt.partition(".")[0],
-            ),
-            tag("figcaption", picture.caption) if picture.caption else Html(),
-            style=f"--width: {picture.width:.0f}pt" if picture.width else None,
-        )
-        for picture in pictures
-    ]
-    return tag("div", *shown, class_="pictures") if shown else Html()
 
 
 def _claim(content: Section, judged: Judged) -> Html:
@@ -331,13 +279,6 @@ def _limit(part: Finding) -> Html:
     note = f"Limit, {part.whose}: {part.limit}. " if part.whose else ""
     note += f"Why: {part.reason}." if part.reason else ""
     return tag("span", note, class_="note") if note else Html()
-
-
-def _grid(table: Table) -> Html:
-    rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
-    grid = tag("table", _head(table.header), tag("tbody", *rows), class_="numbers")
-    notes = (tag("p", note, class_="note") for note in table.notes)
-    return join([_scroll(grid, table.title), *notes])
 
 
 INTRODUCTION = (
@@ -432,54 +373,3 @@ SOURCES = (
         "Approach, HiPC, 2005. The largest of many phases.",
     ),
 )
-
-
-_VOID = {"img", "link", "meta"}
-# What is plain text in a terminal is set as in print.
-_SETTING = (
-    (re.compile(r"\b(\d+)\^(\d+)\b"), r"\1<sup>\2</sup>"),
-    (re.compile(r"\bT_comm\b"), "T<sub>comm</sub>"),
-    (re.compile(r"-&gt;"), "→"),
-    (re.compile(r"-inf\b"), "-∞"),
-    (re.compile(r"\binf\b"), "∞"),
-    (re.compile(r" \.\.\. "), " … "),
-)
-
-
-class Html(str):
-    """A text that is HTML; everything else is text that has to become HTML."""
-
-    __slots__ = ()
-
-
-def text(content: str) -> Html:
-    """Escape a text, with 2^14, T_comm and -> as in print."""
-    if isinstance(content, Html):
-        return content
-    safe = escape(content)
-    for pattern, set_as in _SETTING:
-        safe = pattern.sub(set_as, safe)
-    return Html(safe)
-
-
-def tag(name: str, /, *content: str, **attributes: str | None) -> Html:
-    """An element; `class_` is the attribute class, `http_equiv` is http-equiv, None is left out.
-
-    Examples
-    --------
-    >>> tag("p", "a < b", class_="note")
-    '<p class="note">a &lt; b</p>'
-    """
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
-    if name in _VOID:
-        return Html(f"<{name}{given}>")
-    return Html(f"<{name}{given}>{join(content)}</{name}>")
-
-
-def join(parts: Iterable[str], between: str = "") -> Html:
-    """Join parts one after the other."""
-    return Html(between.join(text(part) for part in parts))

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from jitterfly.answer import show, show_digits
+from jitterfly.answer import show
 from jitterfly.backends import info
-from jitterfly.fields import grouped
 from jitterfly.files import read_text, write_whole
-from jitterfly.plots import draw
 from jitterfly.progress import show_duration
-from jitterfly.results import CellResults, Results
-from jitterfly.results.figures import axis_title, figure_kind
-from jitterfly.results.results import CellSummary
+from jitterfly.report import Facts, Table, about, picture, show_value, tables
+from jitterfly.results import Results
 from jitterfly.results.tables import SELECTION
-from jitterfly.units import show_seconds
 from jitterfly.version import __version__
 
-from ..cell_values import RUNS, show_ranks
+from ..cell_values import RUNS
 from ..claims import judge
 from ..figures import FewRunMeans, few_runs, published_figures
 from ..hsl09_settings import FigurePoint
-from .report_content import Facts, Picture, Report, Section, Table
-
-_LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
-_MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that
+from .report_content import Report, Section
 
 
 def section(results: Results, facts: Facts = ()) -> Section:
@@ -44,144 +36,15 @@ def section(results: Results, facts: Facts = ()) -> Section:
         claims=tuple(judge(results)),
         pictures=(
             *(
-                picture(results, kind, "The figure with the paper's axes")
+                picture(results, results.store.path, kind, "The figure with the paper's axes")
                 for kind in published_figures(study)
             ),
-            picture(results),
+            picture(results, results.store.path),
         ),
         tables=tuple(tables(results)),
         facts=(*about(results), *facts),
         notes=(SELECTION.replace("\n", " "),) if chosen else (),
     )
-
-
-def about(results: Results) -> Facts:
-    """The facts on how much was run, and how many cells met their targets."""
-    cells = len(results.cells)
-    facts = [("cells", f"{cells:,}"), ("realizations per cell", results.count)]
-    if results.network_noise:
-        what, _, text = results.network_noise.partition(": ")
-        facts.append((what, text))
-    open_ = sum(not cell.complete for cell in results.cells)
-    if open_:
-        facts.append(("UNFINISHED", f"{open_:,} cells"))
-    for target in results.study.targets:
-        met = sum(target.column not in cell.unmet for cell in results.cells)
-        facts.append((str(target), f"met in {met:,} of {cells:,} cells"))
-    return tuple(facts)
-
-
-def picture(results: Results, kind: str | None = None, what: str = "The figure") -> Picture:
-    """A figure as a drawing, or as pixels where the drawing would be very large.
-
-    Parameters
-    ----------
-    results : Results
-    kind : str, optional
-        As of `plots.draw.draw`.
-    what : str
-        The beginning of a description for those who do not see it.
-    """
-    study = results.study
-    name = f"{study.name}_{kind}" if kind else study.name
-    path = results.store.path / f"{name}.svg"
-    many = len(results.cells) > _MANY and (kind or figure_kind(study)) in ("maps", "paper_maps")
-    if not many:
-        draw.draw(results, path, kind=kind)
-        many = path.stat().st_size > _LARGEST
-    if many:
-        path.unlink(missing_ok=True)
-        path = path.with_suffix(".png")
-        draw.draw(results, path, kind=kind)
-    alt = f"{what} of {study.title}; its numbers are in the tables below."
-    media = "image/png" if many else "image/svg+xml"
-    return Picture(path.read_bytes(), media, alt, width=width(path))
-
-
-def width(drawing: Path) -> float:
-    """The width of an SVG or a PNG, in points; 0 where it does not say."""
-    if drawing.suffix == ".png":
-        from PIL import Image  # which matplotlib needs, too
-
-        with Image.open(drawing) as image:
-            dots = float(image.info.get("dpi", (0.0, 0.0))[0])
-            return 72 * image.width / dots if dots else 0.0
-    match = re.search(r'<svg[^>]*?\swidth="([0-9.]+)pt"', drawing.read_text(encoding="utf-8"))
-    return float(match[1]) if match else 0.0
-
-
-_NONE = "–"
-
-
-def tables(results: Results) -> tuple[Table, ...]:
-    """A table for each observable: every cell that has data of it, in the study's order.
-
-    An observable of each cycle or each T is one table, with the cycle or T as a column.
-    """
-    groups = grouped(results.columns, lambda name: name.partition(", ")[0])
-    all_tables = [_table(results, group, names) for group, names in groups.items()]
-    return tuple(table for table in all_tables if table.rows)
-
-
-def _table(results: Results, group: str, names: list[str]) -> Table:
-    axes = [axis.name for axis in results.study.axes]
-    known = [
-        (cell, name, cell.summaries[name])
-        for cell in results.cells
-        for name in names
-        if name in cell.summaries
-    ]
-    rows = [
-        (
-            *(show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
-            name.partition(", ")[2],
-            f"{summary.realizations:,}",
-            "" if summary.T is None else str(summary.T),
-            show(summary.mean, summary.unit, 4),
-            *_spread(summary),
-            _target(results, cell, name),
-        )
-        for cell, name, summary in known
-    ]
-    header = (
-        *(axis_title(results.study, axis) for axis in axes),
-        "of",
-        "realizations",
-        "best T",
-        _number_kind(known[0][2]) if known else "",
-        "median",
-        "5–95 %",
-        "target",
-    )
-    used = [i for i in range(len(header)) if any(row[i] not in ("", _NONE) for row in rows)]
-    return Table(
-        f"{group.replace('_', ' ')}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}",
-        tuple(header[i] for i in used),
-        tuple(tuple(row[i] for i in used) for row in rows),
-    )
-
-
-def _number_kind(summary: CellSummary) -> str:
-    """The statistic of a table, with the confidence of its interval."""
-    return f"{summary.statistic} [{100 * summary.mean.confidence:.6g} %]"
-
-
-def _spread(summary: CellSummary) -> tuple[str, str]:
-    """The median and range of single realizations, where they have a value."""
-    if summary.quantiles is None:
-        return _NONE, _NONE
-    low, middle, high = (_show(value, summary.unit) for value in summary.quantiles)
-    return middle, f"{low} – {high}"
-
-
-def _show(value: float, unit: str) -> str:
-    return show_seconds(value, 3) if unit == "s" else show_digits(value)
-
-
-def _target(results: Results, cell: CellResults, name: str) -> str:
-    if all(target.column != name for target in results.study.targets):
-        return ""
-    return "missed" if name in cell.unmet else "met"
 
 
 _HEADER = (
@@ -206,7 +69,9 @@ def few_runs_section(results: Results) -> Section | None:
         name="few-runs",
         title=title,
         source=results.study.title,
-        pictures=(picture(results, kind="few_runs", what=f"Means of {RUNS} runs as dots"),),
+        pictures=(
+            picture(results, results.store.path, "few_runs", f"Means of {RUNS} runs as dots"),
+        ),
         tables=(Table(title, _HEADER, tuple(map(_row, cells))),),
     )
 
@@ -218,7 +83,7 @@ def _row(cell: FewRunMeans) -> tuple[str, ...]:
         cell.cell,
         cell.observable.replace("_", " "),
         f"{len(cell.means):,}",
-        *(" – ".join(_show(float(end), cell.unit) for end in ends) for ends in (inner, outer)),
+        *(" – ".join(show_value(float(end), cell.unit) for end in ends) for ends in (inner, outer)),
         f"{cell.apart:.2g}×",
         f"{cell.realizations:,}",
         show(cell.mean, cell.unit, 4),

@@ -21,14 +21,14 @@ from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import PeriodicNoise, StepNoise
 from jitterfly.plots import draw
 from jitterfly.progress import Tell
+from jitterfly.report import Facts, Picture, Table, width
 from jitterfly.simulate import simulate
 from jitterfly.stats import Estimate, mean
 from jitterfly.units import show_seconds
 from jitterfly.version import __version__
 
 from .html_page import page
-from .report_content import Facts, Picture, Report, Section, Table
-from .sections import width
+from .report_content import Report, Section
 from .theory_figure_data import Ends, Floats, Growth, Limits, Points
 
 SEED = 4
