@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .predict import Prediction as Prediction
     from .predict import infer_noise as infer_noise
     from .predict import predict as predict
+    from .report import report as report
     from .results.compare import Comparison as Comparison
     from .results.compare import compare as compare
     from .schedule import CriticalPath as CriticalPath
@@ -122,6 +123,7 @@ _NAMES = {
     "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead OwnTime"
     " Recovery SinceArrival Slowdown Target",
     "predict": "InferredNoise Prediction infer_noise predict",
+    "report": "report",
     "results.compare": "Comparison compare",
     "schedule": "CriticalPath Schedule ScheduleBuilder ScheduleCase ScheduleExplanation"
     " ScheduleResult ShortReceiveWarning explain_schedule simulate_schedule",

@@ -127,6 +127,30 @@ class Column:
 
 
 @dataclasses.dataclass(frozen=True)
+class ShownTable:
+    """A table as people read it: a cell is text, and every row is as long as the header.
+
+    Attributes
+    ----------
+    title : str
+        Above it; may be empty.
+    header : tuple of str
+        May have lines; empty where there is none.
+    rows : tuple of tuple of str
+    notes : tuple of str
+        Below it.
+    left : int
+        Columns that are aligned to the left.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    left: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
 class Table:
     """Rows with their columns.
 
@@ -175,6 +199,12 @@ class Table:
         rows = [[column.text(column.of(self.answer, row)) for column in columns]
                 for row in self.rows]  # fmt: skip
         return [heads, *rows] if any(heads) else rows
+
+    def shown(self) -> ShownTable:
+        """Return the table as people read it."""
+        headed = any(column.heading for column in self.columns)
+        header, *rows = map(tuple, self.texts() if headed else ((), *self.texts()))
+        return ShownTable("", header, tuple(rows), left=self.left)
 
     def lines(self) -> list[str]:
         """Return the table as aligned lines of text."""
@@ -241,6 +271,10 @@ class Answer(Report):
         """Return the tables that the report has beside that of rows."""
         return []
 
+    def shown_tables(self) -> list[ShownTable]:
+        """Return all tables as people read them, which the JSON has as well."""
+        return [table.shown() for table in (self.shown_table(), *self.more_tables())]
+
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
         return {}
@@ -276,11 +310,23 @@ class Answer(Report):
         return write_if_path(self.table().csv(), path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as JSON has them; times in seconds."""
+        """Return plain values, as JSON has them; times in seconds.
+
+        `title` and `tables` are texts, as people read them; of `notes` the first `cautions` are to
+        be read before the numbers.
+        """
         notes = self.notes()
         codes = [getattr(note, "code", "") for note in notes]
         rows = {self.rows_in_json: self.table().to_list()} if self.rows_in_json else {}
-        return {**plain(self.facts()), **rows, "notes": plain(notes), "note_codes": codes}
+        return {
+            "title": self.title(),
+            **plain(self.facts()),
+            **rows,
+            "notes": plain(notes),
+            "note_codes": codes,
+            "cautions": len(self.cautions()),
+            "tables": plain(self.shown_tables()),
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as text."""

@@ -1,24 +1,43 @@
-"""HTML pages of results: one self-contained file, escaped text, no scripts.
+"""`report`: one HTML page of runs, answers and measured noise; what such pages are made of.
 
-`document` is the page around the parts; parts are tables, pictures and facts of runs.
+A page is one file, with escaped text, pictures inside, and no scripts. `document` is the frame.
 """
 
 from __future__ import annotations
 
 import base64
+import datetime
+import json
+import platform
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import shlex
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import Any
 
-from .answer import show, show_digits
-from .fields import check_choice, grouped
+import numpy as np
+
+from .answer import Answer, show, show_digits
+from .answer import Report as TextReport
+from .answer import ShownTable as Table
+from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
+from .files import MOST_TEXT, check_output, read_whole, write_whole
+from .measured.description import comparison_row, describe, description_lines
+from .measured.load import load
+from .measured.measurements import Detours, Histogram, Measured
 from .plots import draw
 from .results import CellResults, Results
-from .results.figures import axis_title, figure_kind, show_ranks
+from .results.figures import axis_title, figure_kind, kind_of, show_ranks
 from .results.results import CellSummary
+from .results.tables import notes as notes_of_run
+from .slowdown import part_in_words
+from .store import Store
+from .store.run_directory import META, STORED_STUDY
 from .units import show_seconds
+from .version import __version__
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
 _MANY = 100  # cells of a map: each is drawn with its number, and together they are larger than that
@@ -26,6 +45,12 @@ _WIDE = 600.0  # points: two panels of our figures stay below
 
 #: A name and its value.
 Facts = tuple[tuple[str, str], ...]
+ENDINGS = (".html", ".htm")
+_OPEN = 60  # rows of a table that stands open
+_MOST_ROWS = 2000  # of a table in a page
+_SAME = 50  # cells that are asked whether they have a part in common
+_MOST_VALUES = 8  # of an axis
+_FULL_PERIODS = 4  # parts of a recording that periods are looked for in
 
 
 @dataclass(frozen=True)
@@ -55,16 +80,6 @@ class Picture:
         return f"data:{self.media};base64,{base64.b64encode(self.data).decode()}"
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of numbers as they are shown; a cell is text, every row as long as the header."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
 _VOID = {"img", "link", "meta"}
 # What is plain text in a terminal is set as in print.
 _SETTING = (
@@ -74,6 +89,7 @@ _SETTING = (
     (re.compile(r"-inf\b"), "-∞"),
     (re.compile(r"\binf\b"), "∞"),
     (re.compile(r" \.\.\. "), " … "),
+    (re.compile(r"`([^`<>]+)`"), r"<code>\1</code>"),
 )
 
 
@@ -84,7 +100,7 @@ class Html(str):
 
 
 def text(content: str) -> Html:
-    """Escape a text, with 2^14, T_comm and -> as in print."""
+    """Escape a text, with 2^14, T_comm, -> and `code` as in print."""
     if isinstance(content, Html):
         return content
     safe = escape(content)
@@ -143,9 +159,11 @@ def facts_list(facts: Facts, kind: str = "facts") -> Html:
     return tag("dl", *pairs, class_=kind)
 
 
-def table_head(names: Iterable[str]) -> Html:
+def table_head(names: Iterable[str], left: int = 1) -> Html:
     """The head of a table, with the names of its columns."""
-    return tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    cells = (tag("th", name, scope="col", class_="left" if 0 < i < left else None)
+             for i, name in enumerate(names))  # fmt: skip
+    return tag("thead", tag("tr", *cells))
 
 
 def scrolling(grid: Html, label: str) -> Html:
@@ -185,10 +203,15 @@ def figures(pictures: Iterable[Picture]) -> Html:
 
 def grid(table: Table) -> Html:
     """A table with its notes."""
-    rows = (tag("tr", *(tag("td", cell) for cell in row)) for row in table.rows)
-    lines = tag("table", table_head(table.header), tag("tbody", *rows), class_="numbers")
+    lines = [
+        tag("tr", *(tag("td", cell, class_="left" if 0 < i < table.left else None)
+                    for i, cell in enumerate(row)))
+        for row in table.rows
+    ]  # fmt: skip
+    head = table_head(table.header, table.left) if table.header else Html()
+    whole = tag("table", head, tag("tbody", *lines), class_="numbers")
     notes = (tag("p", note, class_="note") for note in table.notes)
-    return join([scrolling(lines, table.title), *notes])
+    return join([scrolling(whole, table.title or "Table"), *notes])
 
 
 def about(results: Results) -> Facts:
@@ -265,6 +288,8 @@ def tables(results: Results) -> tuple[Table, ...]:
 
 def _table(results: Results, group: str, names: list[str]) -> Table:
     axes = [axis.name for axis in results.study.axes]
+    powers = all(cell.ranks & (cell.ranks - 1) == 0 for cell in results.cells)
+    ranks = show_ranks if powers else "{:,}".format
     known = [
         (cell, name, cell.summaries[name])
         for cell in results.cells
@@ -273,7 +298,7 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
     ]
     rows = [
         (
-            *(show_ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
+            *(ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
             name.partition(", ")[2],
             f"{summary.realizations:,}",
             "" if summary.T is None else str(summary.T),
@@ -294,8 +319,11 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         "target",
     )
     used = [i for i in range(len(header)) if any(row[i] not in ("", _NONE) for row in rows)]
+    quantity = kind_of(results.study, names[0]).replace("_", " ")
+    what = group.replace("_", " ")
+    what += f", {quantity}" if quantity and quantity not in what else ""
     return Table(
-        f"{group.replace('_', ' ')}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}",
+        f"{what}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}",
         tuple(header[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
     )
@@ -323,3 +351,362 @@ def _target(results: Results, cell: CellResults, name: str) -> str:
     if all(target.column != name for target in results.study.targets):
         return ""
     return "missed" if name in cell.unmet else "met"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result: `source` is where it was read, `command` makes it again, `text` is aligned."""
+
+    title: str
+    source: str = ""
+    command: str = ""
+    facts: Facts = ()
+    unfinished: str = ""
+    cautions: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    tables: tuple[Table, ...] = ()
+    text: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def report(results: Any, path: str | Path, *, title: str = "", force: bool = False) -> Path:
+    """Write one HTML page of results: title, numbers with intervals, pictures, notes, commands.
+
+    The page needs nothing beside it, and has a style for print.
+
+    Parameters
+    ----------
+    results : list, or one of these
+        Each a path: of a run's directory, of a directory or JSON file with the answer to a
+        question, of a noise file or another that `measured.load` reads. Or a `Store`, an answer
+        such as a `SlowdownTable`, a `Measured`.
+    path : path
+        Ends in .html.
+    title : str, optional
+        Of the page; without it that of the only result.
+    force : bool
+        Replace `path` if it exists.
+
+    Returns
+    -------
+    Path
+        The page's. A run that is not finished is in it as far as it is, which the page says.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to report; a path holds none of these; `path` exists, or can not be
+        written.
+    OSError
+        A file can not be read or written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import jitterfly as jf
+    >>> found = jf.slowdown("period=1ms,duration=25us", 64, realizations=100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(jf.report([found], Path(folder) / "mine.html").name)
+    mine.html
+    """
+    path = Path(path)
+    check_new_page(path, force)
+    given = list(results) if isinstance(results, (list, tuple)) else [results]
+    with naming_parameters(), tempfile.TemporaryDirectory(prefix="jitterfly-") as folder:
+        sections = [section for one in given for section in _sections(one, Path(folder))]
+    if not sections:
+        raise ValueError("results must hold at least one result, got none")
+    write_whole(path, page(sections, title).encode())
+    return path
+
+
+def check_new_page(path: Path, force: bool) -> None:
+    """Raise ValueError where a page can not be written, or is there and not to be replaced."""
+    if path.suffix.lower() not in ENDINGS:
+        raise ValueError(f"{path}: a report's name must end in {' or '.join(ENDINGS)}")
+    check_output(path)
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists; {parameter('force')} replaces it")
+
+
+def page(sections: Sequence[Section], title: str = "") -> str:
+    """The page of some results."""
+    title = title or (sections[0].title if len(sections) == 1 else _count_in_words(sections))
+    now = datetime.datetime.now().astimezone()
+    about = (
+        ("results", f"{len(sections):,}"),
+        ("date", f"{now:%Y-%m-%d %H:%M %Z}"),
+        ("jitterfly", __version__),
+        ("Python", f"{platform.python_version()}, NumPy {np.__version__}"),
+    )
+    names = [f"result-{number}" for number in range(1, len(sections) + 1)]
+    links = [tag("li", tag("a", one.title, href=f"#{name}"))
+             for name, one in zip(names, sections, strict=True)]  # fmt: skip
+    contents = tag("nav", tag("ol", *links), class_="contents", aria_label="Results")
+    without = "Without pictures: matplotlib is not installed where this page was made."
+    header = tag(
+        "header",
+        tag("h1", title),
+        facts_list(about),
+        contents if len(sections) > 1 else Html(),
+        Html() if draw.can_draw() else tag("p", without, class_="note"),
+    )
+    main = (_section(name, one) for name, one in zip(names, sections, strict=True))
+    return document(title, header, main, f"Made by jitterfly {__version__}, {now:%Y-%m-%d}.")
+
+
+def _count_in_words(sections: Sequence[Section]) -> str:
+    return f"Report of {counted(len(sections), 'result')}"
+
+
+def _section(name: str, content: Section) -> Html:
+    unfinished = tag("aside", tag("strong", content.unfinished), class_="pending", role="note")
+    command = tag("p", "To make it again: ", tag("code", content.command), class_="about again")
+    return tag(
+        "section",
+        tag("h2", content.title),
+        about_line(content.source, content.facts, ""),
+        unfinished if content.unfinished else Html(),
+        *(tag("p", tag("strong", text), class_="caution") for text in content.cautions),
+        figures(content.pictures),
+        *map(_shown_table, content.tables),
+        _aligned(content.text) if content.text else Html(),
+        tag("ul", *(tag("li", note) for note in content.notes), class_="notes")
+        if content.notes
+        else Html(),
+        command if content.command else Html(),
+        id=name,
+    )
+
+
+def _shown_table(table: Table) -> Html:
+    """A table under its title; a long one is closed, until its title is clicked."""
+    rows = len(table.rows)
+    if rows <= _OPEN:
+        return join([tag("h3", table.title) if table.title else Html(), grid(table)])
+    cut = replace(table, rows=table.rows[:_MOST_ROWS])
+    more = f", the first {_MOST_ROWS:,} of which are here" if rows > _MOST_ROWS else ""
+    name = f"{table.title or 'table'} ({rows:,} rows{more})"
+    return tag("details", tag("summary", name), grid(cut))
+
+
+def _aligned(lines: str) -> Html:
+    return tag("div", tag("pre", Html(escape(lines))), class_="scroll", tabindex="0",
+               role="region", aria_label="Description")  # fmt: skip
+
+
+def _sections(given: Any, folder: Path) -> Iterator[Section]:
+    """Make the sections of a path, or of an object."""
+    if isinstance(given, (str, Path)):
+        yield from _of_path(Path(given), folder)
+    elif isinstance(given, (Store, Results)):
+        yield _of_run(given if isinstance(given, Results) else Results(given), folder)
+    elif isinstance(given, Answer):
+        yield _of_answer(given, folder)
+    elif isinstance(given, TextReport):
+        title, *lines = given.report()
+        yield Section(title, text="\n".join(lines).strip("\n"))
+    elif isinstance(given, Measured):
+        yield _of_measured(given, "", folder)
+    else:
+        raise ValueError(
+            f"results must be paths, runs, answers and measurements, got {type(given).__name__}"
+        )
+
+
+def _of_path(path: Path, folder: Path) -> Iterator[Section]:
+    if path.is_dir():
+        found = ((file, _saved(file)) for file in sorted(path.glob("*.json")))
+        saved = [(file, content) for file, content in found if content and "tables" in content]
+        if (path / META).is_file() or not saved:
+            try:
+                store = Store.open(path)
+            except ValueError as error:
+                if (path / META).is_file():
+                    raise
+                raise ValueError(f"{error}; it holds no saved answer either") from None
+            yield _of_run(Results(store), folder)
+        for file, content in saved:
+            yield _of_saved_answer(file, content)
+    elif path.suffix.lower() == ".json" and (given := _saved(path)) is not None:
+        yield _of_saved_answer(path, given)
+    else:
+        yield _of_measured(load(path), str(path), folder)
+
+
+def _saved(file: Path) -> dict[str, Any] | None:
+    """Return what a command of ours wrote or printed as JSON; None for another file."""
+    try:
+        content = json.loads(read_whole(file, MOST_TEXT))
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) and "jitterfly" in content else None
+
+
+def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
+    """The answer that a command saved, with the picture beside it."""
+    if "tables" not in content:
+        what = content.get("command")
+        raise ValueError(
+            f"{file} holds no answer to a question"
+            + (f", but what `jitterfly {what}` printed: give the run or the noise file itself"
+               if isinstance(what, str) else "")
+        )  # fmt: skip
+    try:
+        tables = tuple(_table_of(one) for one in content["tables"])
+        notes = tuple(map(_text, content["notes"]))
+        first = int(content.get("cautions", 0))
+        section = Section(
+            _text(content["title"]),
+            source=f"answer: {file}",
+            command=_text(content.get("command_line", "")),
+            facts=(("version", _text(content["jitterfly"])),),
+            cautions=notes[:first],
+            tables=tables,
+            notes=notes[first:],
+        )
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{file} is damaged: run its command again") from None
+    drawn = file.with_suffix(".png")
+    if not drawn.is_file():
+        return section
+    data = read_whole(drawn)
+    if not data.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise ValueError(f"{drawn} is no picture, though its name says so")
+    return replace(section, pictures=(_of_file(drawn, data, section.title),))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _table_of(content: Mapping[str, Any]) -> Table:
+    """A table that was written as JSON."""
+    table = Table(
+        _text(content["title"]),
+        tuple(map(_text, content["header"])),
+        tuple(tuple(map(_text, row)) for row in content["rows"]),
+        tuple(map(_text, content["notes"])),
+        int(content["left"]),
+    )
+    if {len(row) for row in table.rows} - {len(table.header or table.rows[0])}:
+        raise ValueError
+    return table
+
+
+def _of_answer(answer: Answer, folder: Path) -> Section:
+    notes, first = answer.notes(), answer.cautions()
+    return Section(
+        answer.title(),
+        facts=(("version", __version__),),
+        cautions=tuple(first),
+        pictures=_drawn(folder, answer.title(), answer.plot),
+        tables=tuple(answer.shown_tables()),
+        notes=tuple(note for note in notes if note not in first),
+    )
+
+
+def _drawn(folder: Path, title: str, write: Callable[[Path], object]) -> tuple[Picture, ...]:
+    """The picture that a function writes; none without matplotlib, or where nothing is to draw."""
+    path = folder / "picture.svg"
+    if not draw.can_draw():
+        return ()
+    try:
+        write(path)
+        if path.stat().st_size > _LARGEST:
+            path = path.with_suffix(".png")
+            write(path)
+    except ValueError:  # there is nothing to draw
+        return ()
+    return (_of_file(path, path.read_bytes(), title),)
+
+
+def _of_file(path: Path, data: bytes, title: str) -> Picture:
+    media = "image/png" if path.suffix == ".png" else "image/svg+xml"
+    alt = f"Picture of {title}; its numbers are in the tables below."
+    return Picture(data, media, alt, width=width(path))
+
+
+def _of_run(results: Results, folder: Path) -> Section:
+    """A run as far as it is."""
+    store, study = results.store, results.study
+    meta, where = store.meta, str(store.path)
+    done, cells = sum(cell.complete for cell in results.cells), len(results.cells)
+    again = ["jitterfly", "run", str(store.path / STORED_STUDY), "--out", where]
+    command = shlex.join(again)
+    versions = ", ".join(f"{name} {text}" for name, text in meta["versions"].items())
+    known = any(cell.realizations for cell in results.cells)
+    drawn: tuple[Picture, ...] = ()
+    if known and draw.can_draw():
+        try:
+            drawn = (picture(results, folder),)
+        except ValueError:  # what its figure needs is not known yet
+            drawn = ()
+    unfinished = f"Unfinished: {done:,} of {counted(cells, 'cell')} done; the command below goes on"
+    return Section(
+        results.title,
+        source=f"run: {where}",
+        command=command,
+        facts=(
+            *((("source", study.source),) if study.source else ()),
+            *_asked(results),
+            *about(results),
+            ("seed", str(study.seed)),
+            ("backend", ", ".join(meta["backend"]) or "none yet"),
+            ("versions", versions),
+        ),
+        unfinished=unfinished if done < cells else "",
+        pictures=drawn,
+        tables=tables(results) if known else (),
+        notes=tuple(" ".join(note.split()) for note in notes_of_run(results)) if known else
+        ("No cell has any data yet.",),
+    )  # fmt: skip
+
+
+def _asked(results: Results) -> Facts:
+    """Return what a study varies, and what all of its cases have in common."""
+    facts = []
+    for axis in results.study.axes:
+        labels = [value.label for value in axis.values]
+        facts.append((axis_title(results.study, axis.name), first_few(labels, _MOST_VALUES)))
+    if len(results.study.variants) > 1:
+        facts.append(("variants", first_few([one.label for one in results.study.variants], 8)))
+    cells = results.cells[:_SAME]
+    cases = [case for cell in cells for case in cell.cell.cases.values()]
+    for name in ("algorithm", "network", "noise"):
+        parts = [getattr(case, name, None) for case in cases]
+        words = {"; ".join(map(part_in_words, part if isinstance(part, tuple) else (part,)))
+                 for part in parts if part}  # fmt: skip
+        if len(words) == 1 and all(parts):
+            facts.append((name, words.pop()))
+    return tuple(facts)
+
+
+def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
+    """A recording, or what another tool measured."""
+    from .plots.noise import draw_measured
+
+    source = measured.source
+    facts = describe(measured, periods=len(measured.parts) <= _FULL_PERIODS)
+    title = f"Noise of {source['machine']}" if "machine" in source else f"Measured: {where}"
+    rows = [
+        (part.get("cpu") or f"part {number}", *comparison_row(part))
+        for number, part in enumerate(facts["parts"], 1)
+        if isinstance(measured.parts[number - 1], (Detours, Histogram))
+    ]
+    header = ("CPU", "events", "rate, /s", "share of the CPU, %", "mean", "p50", "p99", "max")
+    names = ("kernel", "date", "tool", "nodes")
+    again = shlex.join(["jitterfly", "noise", "show", where]) if where else ""
+    return Section(
+        title,
+        source=f"measured: {where}" if where else "",
+        command=source.get("command") or again,
+        facts=(("format", measured.format), *((n, source[n]) for n in names if n in source)),
+        cautions=(f"not to be trusted: {source['untrusted']}",) if "untrusted" in source else (),
+        pictures=_drawn(folder, title, lambda path: draw_measured(measured, path, facts)),
+        tables=(Table("", header, tuple(rows)),) if rows else (),
+        text="\n".join(description_lines(measured, facts)),
+        notes=tuple(map(str, measured.notes)),
+    )  # fmt: skip

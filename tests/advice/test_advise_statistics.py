@@ -15,7 +15,7 @@ from support.scale import at_most, crossed, scaled, some
 
 import jitterfly as jf
 from jitterfly.advice import Advice, Question
-from jitterfly.advice.answer import cells_table
+from jitterfly.advice.answer import cells_lines
 from jitterfly.advice.question import Statistic
 from jitterfly.advice.race import CandidateRuns, Race
 from jitterfly.advice.ranking import cell_of_race
@@ -365,7 +365,7 @@ def test_times_the_best_is_said_of_the_best_only(drawn):
     question = Question([4, 8], network=jf.Hockney("1us", 0, "1ns"), candidates=["butterfly"],
                         own={"c0": jf.Butterfly(), "c1": jf.Butterfly()})  # fmt: skip
     found = Advice(question, (cell, other), "decided", 0, 0.0)
-    one, two = cells_table(found)[1:3]
+    one, two = cells_lines(found)[1:3]
     assert "(to " not in one
     assert two.endswith("] (to c7)")
     pytest.importorskip("matplotlib")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -413,6 +414,7 @@ def test_the_default_is_what_a_library_runs(capsys):
     for more in ([], ["--collective", "allreduce"], ["--algorithm", "mpich"]):
         assert main([*words, *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
+        assert shlex.split(found[-1].pop("command_line"))[1:] == [*words, *more]
     assert found[0] == found[1] == found[2]
     short = jf.slowdown(NOISE, 16, realizations=50)
     same = jf.slowdown(NOISE, 16, realizations=50, algorithm="butterfly")

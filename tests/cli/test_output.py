@@ -236,6 +236,7 @@ JSON = {  # each command that has --json, and that a test here reads what it pri
     "reproduce",  # in test_reproduce.py
     "bench",  # in test_bench_command.py
     "noise infer", "predict",  # in test_predict.py
+    "report",  # in test_html_report.py
 }  # fmt: skip
 
 

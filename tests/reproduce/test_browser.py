@@ -7,7 +7,10 @@ import shutil
 import pytest
 from support import small_reproduction
 from support.example_report import REPORT
+from support.small_study import STUDY
 
+import jitterfly as jf
+from jitterfly.measured.measurements import Detours, Measured
 from jitterfly_papers.report.html_page import page
 
 DRIVER = shutil.which("chromedriver")
@@ -64,13 +67,15 @@ def visit(browser, file):
     return requests, browser.get_log("browser")
 
 
-@pytest.fixture(scope="module", params=["made up", "of a run"])
+@pytest.fixture(scope="module", params=["made up", "of a run", "of one's own"])
 def opened(request, browser, tmp_path_factory):
     """The browser on the page, the page's file, what it asked for, and the console."""
     folder = tmp_path_factory.mktemp("report")
     if request.param == "made up":
         file = folder / "report.html"
         file.write_text(page(REPORT), encoding="utf-8")
+    elif request.param == "of one's own":
+        file = own_report(folder)
     else:
         file = run_small(folder)
     return browser, file, *visit(browser, file)
@@ -85,6 +90,23 @@ def run_small(path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "shipped_folder", lambda: path)
         return module.reproduce(path / "out", quick=True, stream=io.StringIO()).page
+
+
+def own_report(path):
+    """The page of three runs, a noise and an advice, with names as nobody would wish."""
+    pytest.importorskip("matplotlib")
+    noise = jf.PeriodicNoise(period="1ms", duration="25us", start="stationary")
+    network = jf.LogGOPS(L="1us", o="0.2us", G="0.1ns")
+    advice = jf.advise([16, 64, 256, 1024], message_bytes=[8, 1024], network=network,
+                       noise=[noise], realizations=60)  # fmt: skip
+    part = Detours([10**9 * k for k in range(1, 400)], [10**6 + k for k in range(399)], 4 * 10**11)
+    measured = Measured((part,), "jitterfly", {"machine": f"<script>{'long_name_' * 12}</script>"})
+    runs = []
+    for name in ("one", "two", "<b>three</b> of a long title that has to be broken " * 3):
+        text = STUDY.replace('claims = ["M4"]\n', "").replace("A small study", name)
+        (path / f"run{len(runs)}.toml").write_text(text)
+        runs.append(jf.load_study(path / f"run{len(runs)}.toml").run(path / f"run{len(runs)}"))
+    return jf.report([*runs, measured, advice], path / "own.html")
 
 
 def test_a_page_that_loads_something_is_noticed(browser, tmp_path):
@@ -143,6 +165,25 @@ def test_prints(opened):
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"]
     assert printed.startswith("JVBERi0")  # %PDF-, in base 64
     assert len(printed) > 20_000
+
+
+def test_nothing_is_cut_on_paper(opened):
+    """On A4, within its margins, no table and no picture is wider than what holds it."""
+    browser = opened[0]
+    paper = {"width": 688, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    script = """
+        const held = [...document.querySelectorAll('.scroll, .plate, p, pre, h1, h2, dd, li')];
+        const wide = held.filter(e => e.scrollWidth > e.clientWidth + 1 && e.offsetParent);
+        return [wide.map(e => [e.className || e.tagName, e.scrollWidth, e.clientWidth]),
+                held.filter(e => e.offsetParent).length]
+    """
+    wide, held = browser.execute_script(script)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert held > 10
+    assert wide == []
 
 
 def test_links_reach_their_figures(opened):

@@ -16,7 +16,18 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..answer import PICTURE, SECONDS, Answer, Column, Note, aligned, notes_of, plain, show
+from ..answer import (
+    PICTURE,
+    SECONDS,
+    Answer,
+    Column,
+    Note,
+    ShownTable,
+    aligned,
+    notes_of,
+    plain,
+    show,
+)
 from ..case import check_effective
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
@@ -280,9 +291,20 @@ class Advice(Answer):
         Columns are left out that have no room in lines of `width` letters.
         """
         if len(self.cells) > _DETAILED_CELLS:
-            return cells_table(self, width)
+            return cells_lines(self, width)
         rankings = ([*ranking_lines(self, cell, width), ""] for cell in self.cells)
         return list(chain.from_iterable(rankings))[:-1]
+
+    def shown_tables(self) -> list[ShownTable]:
+        """Return a ranking for each of up to three cells, else a table of all."""
+        if len(self.cells) > _DETAILED_CELLS:
+            tables = [cells_table(self)]
+        else:
+            tables = [ranking_table(self, cell) for cell in self.cells]
+        if left_out := left_out_lines(self.cells):
+            lines = tuple((line.strip(),) for line in left_out)
+            tables.append(ShownTable("left out", (), lines))
+        return tables
 
     def _end_in_words(self) -> str:
         question = self.question
@@ -432,15 +454,26 @@ def _tolerance_in_all(advice: Advice) -> list[str]:
 
 def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[str]:
     """The candidates of one cell, the best first."""
+    found = ranking_table(advice, cell)
+    if not found.header:
+        return [found.title, *(_aligned(found.rows) if found.rows else [])]
+    text = _aligned((found.header, *found.rows), width, _LEFT_OUT_FIRST)
+    notes = _ranking_notes(advice, cell, text[0])
+    return [found.title, *text, *(f"  {note}" for note in notes)]
+
+
+def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
+    """The candidates of one cell, the best first; without a ranking, their times without noise."""
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
         known = sorted(cell.noise_free.items(), key=lambda item: item[1])
         listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
-        return [f"{where}: {cell.outcome}", *(_aligned(listed) if listed else [])]
-    statistic, within = advice.question.statistic, advice.question.within
+        return ShownTable(f"{where}: {cell.outcome}", (), tuple(listed), left=2)
+    within = advice.question.within
     places = {candidate.name: place for place, candidate in enumerate(cell.ranking, 1)}
-    rows = [("", "candidate", statistic, "without noise", "slowdown", "times", "longer by",
-             "faster", "state (realizations)")]  # fmt: skip
+    header = ("", "candidate", advice.question.statistic, "without noise", "slowdown", "times",
+              "longer by", "faster", "state (realizations)")  # fmt: skip
+    rows = []
     for candidate in cell.ranking:
         quiet = show_seconds(candidate.noise_free, 4)
         if candidate.is_bound:
@@ -455,24 +488,33 @@ def ranking_lines(advice: Advice, cell: AdviceCell, width: int | None) -> list[s
             state = state.replace("the best", ALONE)
         place = str(places[candidate.name])
         rows.append((place, candidate.name, *numbers, _how_often(candidate), state))
-    text = [f"{where}: {verdict(cell)}", *_aligned(rows, width, _LEFT_OUT_FIRST)]
+    notes = _ranking_notes(advice, cell, " ".join(header))
+    return ShownTable(f"{where}: {verdict(cell)}", header, tuple(rows), tuple(notes), left=2)
+
+
+def _ranking_notes(advice: Advice, cell: AdviceCell, header: str) -> list[str]:
+    """Say what the columns that are in the header compare."""
+    statistic = advice.question.statistic
+    places = {candidate.name: place for place, candidate in enumerate(cell.ranking, 1)}
     others = {places[candidate.versus] for candidate in cell.ranking if candidate.versus}
-    named = ", ".join(name for name in ("times", "longer by", "faster") if name in text[1])
+    named = ", ".join(name for name in ("times", "longer by", "faster") if name in header)
+    notes = []
     if others and named:
         more = "" if others == {1} else ", or with the one that the state names"
-        text.append(f"  {named}: compared with 1, {cell.ranking[0].name}{more}")
+        notes.append(f"{named}: compared with 1, {cell.ranking[0].name}{more}")
     simulated = [one for one in cell.ranking if not one.is_bound]
     if any(
         one.value.value > other.value.value and one.realizations != other.realizations
         for one, other in combinations(simulated, 2)
     ):
-        times = "; times does, over the same ones" if "times" in text[1] else ""
-        text.append(f"  {statistic}: over different realizations, so that two of them do not "
-                    f"compare{times}")  # fmt: skip
+        times = "; times does, over the same ones" if "times" in header else ""
+        notes.append(
+            f"{statistic}: over different realizations, so that two of them do not compare{times}"
+        )
     if any(candidate.is_bound for candidate in cell.ranking):
-        text.append("  bound: it takes longer without noise than the other one with it at most, so "
-                    "that it was not simulated")  # fmt: skip
-    return text
+        notes.append("bound: it takes longer without noise than the other one with it at most, so "
+                     "that it was not simulated")  # fmt: skip
+    return notes
 
 
 def _state_in_words(candidate: RankedCandidate, places: Mapping[str, int], within: float) -> str:
@@ -527,11 +569,18 @@ def _listed_names(names: Sequence[str]) -> str:
     return first_few(names, _NAMES_IN_A_LINE if fit else _NAMES_IN_A_LINE - 1)
 
 
-def cells_table(advice: Advice, width: int | None = None) -> list[str]:
+def cells_lines(advice: Advice, width: int | None = None) -> list[str]:
+    """A line for each cell."""
+    found = cells_table(advice)
+    text = _aligned((found.header, *found.rows), width, _LEFT_OUT_FIRST)
+    return [*text, *(f"  {note}" for note in found.notes)]
+
+
+def cells_table(advice: Advice) -> ShownTable:
     """Return a table of all cells, one line for each."""
     header = ("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
               "next slower", "times it")  # fmt: skip
-    rows: list[tuple[str, ...]] = [header]
+    rows: list[tuple[str, ...]] = []
     for cell in advice.cells:
         place = f"{cell.ranks:,}", show_size(cell.message_bytes), _short_verdict(cell)
         if not cell.ranking:
@@ -546,16 +595,16 @@ def cells_table(advice: Advice, width: int | None = None) -> list[str]:
             second.name if second else "",
             _runner_up(cell, second) if second else "",
         ))  # fmt: skip
-    text = _aligned(rows, width, _LEFT_OUT_FIRST)
+    notes = []
     if any(cell.ranking and _has_no_end(cell.ranking[0].value) for cell in advice.cells):
         why = "too few realizations met noise"
         if advice.cells[-1].recordings:
             why += ", or too few detours were recorded"
-        text.append(f"  ?]: no upper end is known: {why}")
+        notes.append(f"?]: no upper end is known: {why}")
     if any(cell.outcome == OPEN for cell in advice.cells):
-        text.append("  ?: no winner; the first of these has the smallest "
-                    f"{advice.question.statistic} so far")  # fmt: skip
-    return text
+        notes.append("?: no winner; the first of these has the smallest "
+                     f"{advice.question.statistic} so far")  # fmt: skip
+    return ShownTable("", header, tuple(rows), tuple(notes), left=3)
 
 
 def _best_value(first: RankedCandidate) -> str:

@@ -31,6 +31,7 @@ _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "�
 _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
+_COMMAND_LINE = ""
 _IN_CASE = " (in Case)"
 
 
@@ -101,8 +102,13 @@ def print_json(command: str, **parts: Any) -> None:
     Times are in seconds. What has an interval is an object with value, low and high. What is not
     known, NaN or infinite is null.
     """
-    document = {"command": command, "jitterfly": __version__, **parts}
+    document = {"command": command, **_origin(), **parts}
     print(json.dumps(plain(document), indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def _origin() -> dict[str, str]:
+    """Return what the JSON says of where it comes from: version and command line."""
+    return {"jitterfly": __version__, "command_line": _COMMAND_LINE}
 
 
 def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
@@ -131,9 +137,10 @@ def give_answer(
 
 @contextmanager
 def level(chosen: argparse.Namespace) -> Iterator[None]:
-    """Say as much as `-q` and `-v` ask, as long as the context lasts."""
-    global _QUIET  # one for the process, as its standard error is
+    """Say as much as `-q` and `-v` ask, as long as the context lasts; in JSON, what was asked."""
+    global _QUIET, _COMMAND_LINE  # one for the process, as its standard error is
     before, _QUIET = _QUIET, bool(getattr(chosen, "quiet", False))
+    _COMMAND_LINE = getattr(chosen, "command_line", "")
     try:
         if not getattr(chosen, "verbose", False):
             yield
@@ -330,7 +337,7 @@ def write_answer(
     """
     csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
     with naming_parameters():
-        content = {**(asked or {}), **answer.to_dict()}
+        content = {**_origin(), **(asked or {}), **answer.to_dict()}
     text = f"{json.dumps(plain(content), indent=1)}\n"
     write_together({json_file: text.encode(), csv: answer.to_csv().encode()}, [png])
     return [csv, json_file]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -61,6 +62,7 @@ EXAMPLES = {
     ],
     "status": ["jitterfly status copies --open"],
     "plot": ["jitterfly plot copies --kind distribution --out copies.svg"],
+    "report": ["jitterfly report copies --out copies.html"],
     "compare": ["jitterfly compare copies:conventional 'copies:copies inside'"],
     "merge": [
         "jitterfly run mine.toml --shard 1/2 --out parts",
@@ -248,6 +250,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen, rest = parser.parse_known_args(arguments)
     if rest:
         chosen.stranger.unrecognized(rest)
+    chosen.command_line = shlex.join(["jitterfly", *words])
     return chosen
 
 
@@ -264,7 +267,7 @@ _COMMANDS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     (("network",), network.add_parser),
     (("init",), init.add_parser),
     (("run",), run.add_parser),
-    (("status", "plot", "compare", "merge", "export"), stored_runs.add_parsers),
+    (("status", "plot", "report", "compare", "merge", "export"), stored_runs.add_parsers),
     (("bench",), bench.add_parser),
 )
 

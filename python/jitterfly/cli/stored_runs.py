@@ -1,4 +1,4 @@
-"""Commands on a finished or running store: `status`, `plot`, `compare`, `merge`, `export`."""
+"""Commands on stored runs: `status`, `plot`, `report`, `compare`, `merge`, `export`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..fields import counted, first_few, some_are
-from .output import add_json, print_json
+from .output import add_json, print_json, warn_without_matplotlib
 from .run import RUN_FILES, check_study, run_as_json, show
 
 if TYPE_CHECKING:
@@ -36,6 +36,24 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("--out", "--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
     plot.set_defaults(run=_plot)
+
+    report = commands.add_parser(
+        "report",
+        help="one HTML page of runs, saved answers and noise files",
+        description="Writes one page that needs nothing beside it: titles, numbers with intervals, "
+        "pictures, notes, and the commands that make them again. It prints on A4. RESULT is the "
+        "directory of a run, the directory that another command's --out wrote, JSON that it "
+        "printed, or a noise file.",
+    )
+    report.add_argument("results", type=Path, nargs="+", metavar="RESULT")
+    report.add_argument(
+        "-o", "--out", type=Path, metavar="FILE.html", default=Path("report.html"),
+        help="default: report.html",
+    )  # fmt: skip
+    report.add_argument("--title", metavar="TEXT", help="of the page")
+    report.add_argument("--force", action="store_true", help="replace FILE.html if it exists")
+    add_json(report)
+    report.set_defaults(run=_report)
 
     compare = commands.add_parser(
         "compare",
@@ -151,6 +169,18 @@ def _plot(chosen: argparse.Namespace) -> None:
     )
     if chosen.json:
         print_json("plot", **run_as_json(store), written=[path])
+        return
+    print(f"written: {path}")
+
+
+def _report(chosen: argparse.Namespace) -> None:
+    from ..report import check_new_page, report
+
+    check_new_page(chosen.out, chosen.force)  # before what draws
+    warn_without_matplotlib()
+    path = report(chosen.results, chosen.out, title=chosen.title or "", force=chosen.force)
+    if chosen.json:
+        print_json("report", results=chosen.results, written=[path])
         return
     print(f"written: {path}")
 
