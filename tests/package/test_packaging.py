@@ -206,3 +206,89 @@ def test_no_package_of_a_known_fault_is_enough():
     for name, version in FAULTY.items():
         (one,) = {str(one.specifier): one for one in needed if one.name == name}.values()
         assert version not in one.specifier
+
+
+def recipe(name: str) -> str:
+    return (ROOT / "packaging" / name).read_text(encoding="utf-8")
+
+
+def required(extra: str | None = None) -> dict[str, str]:
+    """The packages of pyproject.toml, or of an extra there, and the oldest version of each."""
+    project = PROJECT["project"]
+    lines = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    return {
+        (requirement := Requirement(line)).name.lower(): str(requirement.specifier)[2:]
+        for line in lines
+    }
+
+
+def test_the_recipe_for_spack_asks_for_what_pyproject_asks_for():
+    text = recipe("spack_repo/jitterfly/packages/py_jitterfly/package.py")
+    asked = dict(re.findall(r'"py-([\w-]+)@([\d.]+):', text))
+    build = {Requirement(line).name for line in PROJECT["build-system"]["requires"]}
+    extras = ("plot", "data", "mpi", "dask")
+    wanted = required() | {k: v for extra in extras for k, v in required(extra).items()}
+    wanted |= {
+        requirement.name: str(requirement.specifier)[2:]
+        for requirement in map(Requirement, PROJECT["build-system"]["requires"])
+    }
+    # Spack writes 1 where 1.0 is meant: both are the oldest of that version.
+    assert {k: v.removesuffix(".0") for k, v in asked.items()} == {
+        k: v.removesuffix(".0") for k, v in wanted.items()
+    }
+    assert build <= set(asked)
+    for extra in extras:
+        assert f'variant("{extra}"' in text
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert f'"python@{oldest}:"' in text
+    cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert (
+        f'"cmake@{re.search(r"cmake_minimum_required.VERSION ([0-9.]+?)[.]{3}", cmake)[1]}:"'
+        in text
+    )
+
+
+def test_the_recipe_for_conda_asks_for_what_pyproject_asks_for():
+    text = recipe("conda/recipe.yaml")
+    assert f'version: "{PROJECT["project"]["version"]}"' in text
+    run = text.partition("  run:")[2].partition("  run_constraints:")
+    asked = dict(re.findall(r"([\w-]+) >=([\d.]+)", run[0]))
+    python = asked.pop("python")
+    assert python == PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert asked == required()
+    optional = dict(re.findall(r"([\w-]+) >=([\d.]+)", run[2]))
+    optional["matplotlib"] = optional.pop("matplotlib-base")
+    assert optional == required("plot") | required("mpi")
+
+
+@pytest.mark.parametrize("suffix", ["", "-CUDA-12.9.1"])
+def test_the_easyconfigs_hold_what_pyproject_asks_for(suffix):
+    version = PROJECT["project"]["version"]
+    values: dict = {"SOURCE_TAR_GZ": "%(name)s-%(version)s.tar.gz", "SYSTEM": "system"}
+    exec(recipe(f"easybuild/jitterfly-{version}-foss-2025b{suffix}.eb"), values)
+    assert (values["name"], values["version"]) == ("jitterfly", version)
+    modules = {item[0] for item in values["dependencies"]}
+    builds = {item[0] for item in values["builddependencies"]}
+    # What these modules hold: numpy and scipy; tomli-w and all that PyPI's bundle has.
+    assert {"SciPy-bundle", "Python-bundle-PyPI", "matplotlib", "tqdm", "mpi4py"} <= modules
+    assert {Requirement(line).name for line in PROJECT["build-system"]["requires"]} <= builds
+    assert ("CUDA" in modules) == bool(suffix)
+    assert f"JITTERFLY_CUDA={'ON' if suffix else 'OFF'} " in values["preinstallopts"]
+
+
+def test_the_recipes_ask_for_a_number_that_jitterfly_gives(capsys):
+    """Each recipe's own test asks for the same slowdown: the one of this build."""
+    from jitterfly.cli import main
+
+    folder = ROOT / "packaging"
+    files = [*folder.rglob("*.eb"), *folder.rglob("recipe.yaml"), *folder.rglob("*.def")]
+    files += folder.rglob("package.py")
+    assert len(files) == 5
+    noise = "period=1ms,duration=25us"
+    assert main(["slowdown", "--ranks", "64", "--noise", noise, "--backend", "cpu"]) == 0
+    printed = capsys.readouterr().out
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        (number,) = re.findall(r"\d\.\d+ \[\d\.\d+, \d\.\d+\]", text)
+        assert number in printed, file
+        assert noise in text, file
