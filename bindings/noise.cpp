@@ -13,34 +13,42 @@ namespace py = pybind11;
 namespace jf {
 namespace {
 
+// Of each rank, whether a source acts on it; none: on all.
+using OnRanks = std::optional<py::array_t<bool, py::array::c_style | py::array::forcecast>>;
+
+ActsOn acts_on(const OnRanks& hosts) {
+  if (!hosts) return {};
+  return {hosts->data(), hosts->data() + hosts->size()};
+}
+
 std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
   return values ? to_vector<Tick>(*values) : std::vector<Tick>{};
 }
 
 void add_periodic(Program& p, Tick period, Tick duration, bool stationary, std::int64_t node_ranks,
                   const std::optional<Ticks>& phases, bool in_compute, bool in_communication,
-                  Tick begin, Tick end) {
+                  Tick begin, Tick end, const OnRanks& hosts) {
   p.add_periodic(period, duration, stationary, optional_ticks(phases),
-                 {node_ranks, in_compute, in_communication, {begin, end}});
+                 {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
 }
 
 using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
 
 void add_renewal(Program& p, const HostDelay& gap, const HostDelay& duration,
                  const Start& stationary, std::int64_t node_ranks, bool in_compute,
-                 bool in_communication, Tick begin, Tick end) {
+                 bool in_communication, Tick begin, Tick end, const OnRanks& hosts) {
   std::optional<Program::Stationary> start;
   if (stationary)
     start = {std::get<0>(*stationary), std::get<1>(*stationary), std::get<2>(*stationary)};
   p.add_renewal(gap, duration, start ? &*start : nullptr,
-                {node_ranks, in_compute, in_communication, {begin, end}});
+                {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
 }
 
 void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
                const std::optional<Ticks>& offsets, std::int64_t node_ranks, bool in_compute,
-               bool in_communication, Tick begin, Tick end) {
+               bool in_communication, Tick begin, Tick end, const OnRanks& hosts) {
   p.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
-              {node_ranks, in_compute, in_communication, {begin, end}});
+              {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
 }
 
 using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
@@ -48,28 +56,39 @@ using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
 void add_traces(Program& p, const Recordings& recordings,
                 const py::array_t<std::int32_t, py::array::c_style>& of_ranks,
                 std::int64_t node_ranks, bool in_compute, bool in_communication, Tick begin,
-                Tick end) {
+                Tick end, const OnRanks& hosts) {
   std::vector<Program::Recording> given;
   for (const auto& [starts, ends, length] : recordings)
     given.push_back({to_vector<Tick>(starts), to_vector<Tick>(ends), length});
   p.add_traces(given, to_vector<std::int32_t>(of_ranks),
-               {node_ranks, in_compute, in_communication, {begin, end}});
+               {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
 }
 
 void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t node_ranks,
-              bool in_compute, bool in_communication, Tick begin, Tick end) {
-  p.add_step(delay, at_send, {node_ranks, in_compute, in_communication, {begin, end}});
+              bool in_compute, bool in_communication, Tick begin, Tick end, const OnRanks& hosts) {
+  p.add_step(delay, at_send,
+             {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
 }
 
-void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin,
-                 Tick end) {
-  p.add_message(delay, {node_ranks, true, true, {begin, end}});
+void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks, bool once,
+                    const OnRanks& hosts) {
+  p.add_rank_delay(delay, node_ranks, once, acts_on(hosts));
+}
+
+void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks,
+                    const OnRanks& hosts) {
+  p.add_rank_speed(factor, node_ranks, acts_on(hosts));
+}
+
+void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin, Tick end,
+                 const OnRanks& hosts) {
+  p.add_message(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts)});
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
-                Tick begin, Tick end, std::int32_t cost) {
-  p.add_jitter(duration, to_vector<std::uint64_t>(survival), {node_ranks, true, true, {begin, end}},
-               cost);
+                Tick begin, Tick end, std::int32_t cost, const OnRanks& hosts) {
+  p.add_jitter(duration, to_vector<std::uint64_t>(survival),
+               {node_ranks, true, true, {begin, end}, acts_on(hosts)}, cost);
 }
 
 Ticks apply(const HostDelay& d, const WordArray& u) {
@@ -140,24 +159,26 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
   const auto communication = py::arg("in_communication") = true;
   const auto begin = py::arg("begin") = INT64_MIN;
   const auto end = py::arg("end") = INT64_MAX;
+  const auto hosts = py::arg("hosts") = py::none();
   program
       .def("add_periodic", &add_periodic, py::arg("period"), py::arg("duration"),
            py::arg("stationary"), node_ranks, py::arg("phases") = py::none(), compute,
-           communication, begin, end)
+           communication, begin, end, hosts)
       .def("add_renewal", &add_renewal, py::arg("gap"), py::arg("duration"),
-           py::arg("stationary") = py::none(), node_ranks, compute, communication, begin, end)
+           py::arg("stationary") = py::none(), node_ranks, compute, communication, begin, end,
+           hosts)
       .def("add_trace", &add_trace, py::arg("starts"), py::arg("ends"), py::arg("length"),
-           py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end)
+           py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end, hosts)
       .def("add_traces", &add_traces, py::arg("recordings"), py::arg("of_ranks"), node_ranks,
-           compute, communication, begin, end)
+           compute, communication, begin, end, hosts)
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
-           communication, begin, end)
-      .def("add_rank_delay", &Program::add_rank_delay, py::arg("delay"), node_ranks,
-           py::arg("once") = false)
-      .def("add_rank_speed", &Program::add_rank_speed, py::arg("factor"), node_ranks)
-      .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end)
+           communication, begin, end, hosts)
+      .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false,
+           hosts)
+      .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks, hosts)
+      .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end, hosts)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
-           end, py::arg("cost") = -1);
+           end, py::arg("cost") = -1, hosts);
 }
 
 }  // namespace jf

@@ -17,11 +17,15 @@ struct Program;
 class LoadPlan;
 }  // namespace congestion
 
+// Of each rank, whether a noise source acts on it; empty: it acts on all.
+using ActsOn = std::vector<std::uint8_t>;
+
 // Where and when a noise source acts.
 struct Scope {
   std::int64_t node_ranks = 1;  // consecutive ranks that share draws; the last node may have fewer
   bool in_compute = true, in_communication = true;
   Window window{INT64_MIN, INT64_MAX};
+  ActsOn hosts{};
 };
 
 using ListedMessages = std::shared_ptr<const std::vector<ListedMessage>>;
@@ -74,10 +78,11 @@ class Program {
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
   void add_message(const HostDelay& delay, const Scope& scope);
   // Before its compute phases each rank idles: `once`, always for the same time.
-  void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once);
+  void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once,
+                      const ActsOn& hosts = {});
   // A rank takes longer by a factor for what it computes and combines, one for a realization;
   // `factor`: see noise/rank_speed.h. Costs are known by then.
-  void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks);
+  void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks, const ActsOn& hosts = {});
   double largest_factor() const { return largest_factor_; }  // of all drawn speeds together
   // The number of hits of a message depends on its transit. So one source of jitter is added
   // several times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.
@@ -106,8 +111,10 @@ class Program {
   ProgramView view(std::uint64_t seed) const;
 
  private:
-  IntervalSource interval_source(IntervalKind kind, const Scope& scope) const;
-  NodeSize node_size(const Scope& scope) const;
+  IntervalSource interval_source(IntervalKind kind, const Scope& scope);
+  NodeSize node_size(const Scope& scope) const;  // having checked the scope
+  Hosts append_hosts(const ActsOn& hosts);
+  Window append_window(const Scope& scope);
   std::int64_t append_for_ranks(const std::vector<Tick>& values);
   Trace append_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length);
   std::uint32_t next_number(IntervalKind kind) const;

@@ -34,7 +34,28 @@ NodeSize Program::node_size(const Scope& scope) const {
   require(scope.node_ranks >= 1 && scope.node_ranks <= ranks(),
           "node_ranks must be from 1 to the number of ranks");
   require(scope.window.begin < scope.window.end, "a window must begin before it ends");
+  require(scope.hosts.empty() || static_cast<std::int64_t>(scope.hosts.size()) == ranks(),
+          "hosts must have one entry per rank");
   return NodeSize::of(scope.node_ranks);
+}
+
+Hosts Program::append_hosts(const ActsOn& hosts) {
+  if (std::all_of(hosts.begin(), hosts.end(), [](std::uint8_t acts) { return acts != 0; }))
+    return {};
+  const Hosts found{static_cast<std::int64_t>(words.size())};
+  // The lanes of a register may be beyond the last rank: the padding has no effect.
+  words.resize(words.size() + (hosts.size() + kMaxLanes) / 64 + 1);
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    if (hosts[rank] != 0)
+      words[static_cast<std::size_t>(found.bits) + rank / 64] |= std::uint64_t{1} << rank % 64;
+  return found;
+}
+
+Window Program::append_window(const Scope& scope) {
+  Window window = scope.window;
+  window.hosts = append_hosts(scope.hosts);
+  if (!window.hosts.all()) window.end = std::min(window.end, INT64_MAX - 1);
+  return window;
 }
 
 std::uint32_t Program::next_number(IntervalKind kind) const {
@@ -53,13 +74,13 @@ std::int64_t Program::append_for_ranks(const std::vector<Tick>& values) {
   return offset;
 }
 
-IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) const {
+IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) {
   IntervalSource s{};
   s.kind = kind;
   s.nodes = node_size(scope);
   s.in_compute = scope.in_compute;
   s.in_communication = scope.in_communication;
-  s.window = scope.window;
+  s.window = append_window(scope);
   s.phases = s.trace.offsets = s.trace.recordings = -1;
   return s;
 }
@@ -199,17 +220,18 @@ void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope)
   d.at_send = at_send;
   d.in_compute = scope.in_compute;
   d.in_communication = scope.in_communication;
-  d.window = scope.window;
+  d.window = append_window(scope);
   d.number = static_cast<std::uint32_t>(delays.size());
   d.delay = delay.append_to(words);
   delays.push_back(d);
 }
 
-void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once) {
+void Program::add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once,
+                             const ActsOn& hosts) {
   require(rank_delays.size() < kMaxRankDelays, "at most 8 delays of ranks");
-  const NodeSize nodes = node_size({node_ranks});
+  const NodeSize nodes = node_size({.node_ranks = node_ranks, .hosts = hosts});
   const auto purpose = static_cast<std::uint32_t>(kRankDelay + rank_delays.size());
-  rank_delays.push_back({delay.append_to(words), nodes, purpose, once});
+  rank_delays.push_back({delay.append_to(words), nodes, purpose, once, append_hosts(hosts)});
 }
 
 // The longest that a rank computes or combines at a time, before drawn speeds.
@@ -230,7 +252,8 @@ Tick Program::longest_own_work() const {
   return most;
 }
 
-void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks) {
+void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks,
+                             const ActsOn& hosts) {
   require(speeds.size() < kMaxRankSpeeds, "at most 8 speeds of ranks");
   require(costs.combine == 0 || std::none_of(steps.begin(), steps.end(),
                                              [](const Step& s) { return s.kind == kExchange; }),
@@ -239,9 +262,9 @@ void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks) {
   require(static_cast<double>(longest_own_work()) * largest_factor_ * largest <
               static_cast<double>(kLongestSlowed),
           "what a rank computes or combines at a time must take less than 2^60 ticks");
-  const NodeSize nodes = node_size({node_ranks});
+  const NodeSize nodes = node_size({.node_ranks = node_ranks, .hosts = hosts});
   const auto purpose = static_cast<std::uint32_t>(kRankSpeed + speeds.size());
-  speeds.push_back({factor.append_to(words), nodes, purpose});
+  speeds.push_back({factor.append_to(words), nodes, purpose, append_hosts(hosts)});
   largest_factor_ *= largest;
 }
 
@@ -287,7 +310,7 @@ void Program::add_message(const HostDelay& delay, const Scope& scope) {
   // Jitter has to be added by add_jitter: its draws have numbers of their own.
   require(!is_jitter(delay.delay), "delays that count events are jitter");
   const NodeSize nodes = node_size(scope);
-  const MessageDelay d = numbered_delay(messages, delay, nodes, scope.window);
+  const MessageDelay d = numbered_delay(messages, delay, nodes, append_window(scope));
   messages.push_back(d);
   for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_step_message(cost, d);
 }
@@ -299,13 +322,13 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
   const NodeSize nodes = node_size(scope);
   const HostDelay delay = HostDelay::counts(duration, survival);
   if (cost < 0) {
-    messages.push_back(numbered_delay(messages, delay, nodes, scope.window));
+    messages.push_back(numbered_delay(messages, delay, nodes, append_window(scope)));
     return;
   }
   const auto entry = static_cast<std::size_t>(cost);
   const auto first = step_messages.begin() + message_costs[entry].first;
   const std::vector<MessageDelay> before(first, first + message_costs[entry].count);
-  add_step_message(entry, numbered_delay(before, delay, nodes, scope.window));
+  add_step_message(entry, numbered_delay(before, delay, nodes, append_window(scope)));
 }
 
 void Program::add_congestion(const congestion::Program& network) {

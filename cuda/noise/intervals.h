@@ -3,6 +3,7 @@
 #pragma once
 
 #include "noise/cursor.h"
+#include "noise/hosts.h"
 #include "noise/node_size.h"
 #include "noise/periodic.h"
 #include "noise/renewal.h"
@@ -15,14 +16,21 @@ namespace jf {
 // its first interval need not be drawn, and in first_by_pair if two draws are one block.
 enum IntervalKind : std::int32_t { kPeriodicIntervals, kRenewalIntervals, kTraceIntervals };
 
-// When a source acts.
+// When a source acts, and on which ranks. That of given hosts ends a tick before kNever at the
+// latest: so always() need not look at the hosts.
 struct Window {
   Tick begin, end;
+  Hosts hosts{};
 
   JF_HD bool always() const { return begin == INT64_MIN && end == INT64_MAX; }
   template <class T>
   JF_HD auto holds(T t) const {
     return (t >= begin) & (t < end);
+  }
+  // What is drawn for ranks where the source acts on them at time t, else 0.
+  template <class T>
+  JF_HD T only(T drawn, T t, T ranks, const std::uint64_t* words) const {
+    return hosts.only(select(holds(t), drawn, t - t), t - t, ranks, words);
   }
 };
 
@@ -93,6 +101,7 @@ struct IntervalSource {
   };
   JF_HD Interval<Tick> at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
                           std::int64_t rank, const std::uint64_t* words) const {
+    if (!window.hosts.all() && !window.hosts.has(Tick{rank}, words)) return {kNever, kNever};
     if (t < window.begin) return {window.begin, window.begin};
     if (t >= window.end) return {kNever, kNever};
     move(c, true, t, seed, realization, rank, words);
@@ -103,6 +112,8 @@ struct IntervalSource {
   template <class T>
   JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations,
                        std::int64_t rank, const std::uint64_t* words) const {
+    if (!window.hosts.all() && !window.hosts.has(Tick{rank}, words))
+      return {T{} + kNever, T{} + kNever};
     const T before = t < window.begin, after = t >= window.end;
     const T looks = which & ~before & ~after;
     if (any(looks)) move(c, looks, t, seed, realizations, rank, words);

@@ -30,11 +30,13 @@ struct RankSpeed {
   Delay factor;    // as a time, see above
   NodeSize nodes;  // whose ranks share a draw
   std::uint32_t purpose;
+  Hosts hosts;  // others keep their speed
 
   // How long work takes that the ranks would do in time `work`, if it were not for this source.
   template <class Seed, class T, class R>
   JF_HD T slowed(Seed seed, T work, T ranks, R realization, const std::uint64_t* words) const {
-    const T drawn = drawn_delay(factor, seed, purpose, 0, nodes.of_rank(ranks), realization, words);
+    T drawn = drawn_delay(factor, seed, purpose, 0, nodes.of_rank(ranks), realization, words);
+    drawn = hosts.only(drawn, drawn - drawn, ranks, words);  // 0 stands for 1
     if constexpr (sizeof(T) == sizeof(Tick)) {
       return times_factor(work, speed_factor(static_cast<std::uint64_t>(drawn)));
     } else {

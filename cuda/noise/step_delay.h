@@ -60,7 +60,7 @@ struct StepDelay {
              const std::uint64_t* words) const {
     const T drawn =
         drawn_delay(delay, seed, purpose(role), draw, nodes.of_rank(ranks), realization, words);
-    return window.always() ? drawn : select(window.holds(t), drawn, t - t);
+    return window.always() ? drawn : window.only(drawn, t, ranks, words);
   }
 };
 
@@ -84,7 +84,7 @@ struct MessageDelay {
              T departure, const std::uint64_t* words) const {
     const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, nodes.of_rank(ranks),
                                 realization, words);
-    return window.always() ? drawn : select(window.holds(departure), drawn, departure - departure);
+    return window.always() ? drawn : window.only(drawn, departure, ranks, words);
   }
 };
 

@@ -74,6 +74,7 @@ class Program:
         in_communication: bool = True,
         begin: int = ...,
         end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_renewal(
         self,
@@ -85,6 +86,7 @@ class Program:
         in_communication: bool = True,
         begin: int = ...,
         end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_trace(
         self,
@@ -97,6 +99,7 @@ class Program:
         in_communication: bool = True,
         begin: int = ...,
         end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_traces(
         self,
@@ -107,6 +110,7 @@ class Program:
         in_communication: bool = True,
         begin: int = ...,
         end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_step(
         self,
@@ -117,11 +121,25 @@ class Program:
         in_communication: bool = True,
         begin: int = ...,
         end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
-    def add_rank_delay(self, delay: Delay, node_ranks: int = 1, once: bool = False) -> None: ...
-    def add_rank_speed(self, factor: Delay, node_ranks: int = 1) -> None: ...
+    def add_rank_delay(
+        self,
+        delay: Delay,
+        node_ranks: int = 1,
+        once: bool = False,
+        hosts: npt.NDArray[np.bool_] | None = None,
+    ) -> None: ...
+    def add_rank_speed(
+        self, factor: Delay, node_ranks: int = 1, hosts: npt.NDArray[np.bool_] | None = None
+    ) -> None: ...
     def add_message(
-        self, delay: Delay, node_ranks: int = 1, begin: int = ..., end: int = ...
+        self,
+        delay: Delay,
+        node_ranks: int = 1,
+        begin: int = ...,
+        end: int = ...,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_jitter(
         self,
@@ -131,6 +149,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
         cost: int = -1,
+        hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     @property
     def ranks(self) -> int: ...

@@ -1,11 +1,12 @@
 """Load imbalance that is given: arrival patterns (late ranks), speeds (slow ranks, nodes, cards).
 
-Both are given, the same in every realization. What each realization draws anew is noise: arrivals
-are `LateArrival`, speeds `SpeedNoise`.
+Also the hosts that noise is limited to. All are given, the same in every realization. What each
+realization draws anew is noise: arrivals are `LateArrival`, speeds `SpeedNoise`.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
@@ -19,6 +20,7 @@ from . import find_noise_files
 from .fields import Component, Converted, check_integer, check_numbers, frozen_dataclass, shorten
 from .files import read_text
 from .find_noise_files import FileField, FileName
+from .syntax import read_share
 from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
@@ -35,6 +37,10 @@ __all__ = [
     "FileArrival",
     "GivenArrival",
     "GivenSpeed",
+    "Hosts",
+    "OnNodes",
+    "OnRanks",
+    "OnShare",
     "OneLate",
     "Ramp",
     "SlowNodes",
@@ -371,10 +377,18 @@ class SlowShare(Speed, kind="slow_share"):
         _check_drawn(self, "share", 1)
 
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
-        nodes = -(-ranks // self.node_ranks)
-        # A generator whose stream NumPy never changes.
-        slow = np.random.RandomState(self.seed).random_sample(nodes) < self.share
-        return np.repeat(np.where(slow, self.factor, 1.0), self.node_ranks)[:ranks]
+        slow = _drawn_nodes(ranks, self.share, self.node_ranks, self.seed)
+        return np.where(slow, self.factor, 1.0)
+
+
+class _Places(Converted["Sequence[int] | int | str", "tuple[int, ...]"]):
+    def __init__(self) -> None:
+        super().__init__("list of int")
+
+
+class _Share(Converted["float | str", float]):
+    def __init__(self) -> None:
+        super().__init__("float | str")
 
 
 class _Factors(Converted[Sequence[float], tuple[float, ...]]):
@@ -420,6 +434,148 @@ class GivenSpeed(Speed, kind="given"):
         return np.array(self.factors)
 
 
+class Hosts(Component, ABC):
+    """Base of what limits a source of noise to some hosts: the ranks that it acts on."""
+
+    @abstractmethod
+    def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
+        """Return whether the source acts on each rank of a case.
+
+        Parameters
+        ----------
+        ranks : int
+            Of the case.
+
+        Returns
+        -------
+        array of bool, shape (ranks,)
+
+        Raises
+        ------
+        ValueError
+            It is not for so many ranks.
+        """
+
+
+@frozen_dataclass()
+class OnRanks(Hosts, kind="ranks"):
+    """Noise acts on some ranks alone.
+
+    Parameters
+    ----------
+    ranks : list of int, or int
+        Which ones; also as text, "3 17".
+
+    Examples
+    --------
+    >>> OnRanks([0, 2]).acts_on(3).tolist()
+    [True, False, True]
+    """
+
+    ranks: _Places
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ranks", _check_places(self.ranks, "ranks"))
+
+    def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
+        check_ranks(ranks, "hosts")
+        if max(self.ranks) >= ranks:
+            raise ValueError(
+                f"hosts: ranks must be from 0 to {ranks - 1}, got {shorten(self.ranks)}"
+            )
+        return np.isin(np.arange(ranks), self.ranks)
+
+
+@frozen_dataclass()
+class OnNodes(Hosts, kind="nodes"):
+    """Noise acts on all ranks of some nodes.
+
+    Parameters
+    ----------
+    nodes : list of int, or int
+        Which ones; also as text, "3 17".
+    node_ranks : int
+        Consecutive ranks that are a node; 1: each by itself. The last node may have fewer.
+    every : int, optional
+        Also those nodes that come so many after one of them, and so on: ``OnNodes(0, every=8)`` is
+        each eighth node.
+
+    Examples
+    --------
+    >>> OnNodes([1], node_ranks=2).acts_on(6).tolist()
+    [False, False, True, True, False, False]
+    >>> OnNodes(1, every=2).acts_on(6).nonzero()[0].tolist()
+    [1, 3, 5]
+    """
+
+    nodes: _Places
+    node_ranks: int = 1
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))
+        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        object.__setattr__(self, "node_ranks", width)
+        if self.every is not None:
+            object.__setattr__(self, "every", check_integer(self.every, "every", 1, MOST_RANKS))
+
+    def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
+        check_ranks(ranks, "hosts")
+        count = -(-ranks // self.node_ranks)
+        if max(self.nodes) >= count:
+            raise ValueError(
+                f"hosts: nodes must be from 0 to {count - 1}, got {shorten(self.nodes)}"
+            )
+        of_node = np.isin(np.arange(count), self.nodes)
+        if self.every is not None:
+            for node in self.nodes:
+                of_node[node :: self.every] = True
+        return np.repeat(of_node, self.node_ranks)[:ranks]
+
+
+@frozen_dataclass()
+class OnShare(Hosts, kind="share"):
+    """Noise acts on a share of the nodes: each with that probability, drawn once.
+
+    They are the same in all realizations, and those that a `SlowShare` of this share, `node_ranks`
+    and seed makes slow.
+
+    Parameters
+    ----------
+    share : float or str
+        Of the nodes, on average, from 0 to 1: 0.01 or "1%".
+    node_ranks : int
+        Consecutive ranks that are a node; 1: each by itself.
+    seed : int
+        Of the draw, from 0: another seed is another machine.
+
+    Examples
+    --------
+    >>> OnShare(0.55, node_ranks=2).acts_on(8).tolist()
+    [True, True, False, False, False, False, True, True]
+    """
+
+    share: _Share
+    node_ranks: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.share, str):
+            object.__setattr__(self, "share", read_share(self.share, "share", 0, math.inf))
+        _check_drawn(self, "share", 1)
+
+    def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
+        check_ranks(ranks, "hosts")
+        return _drawn_nodes(ranks, self.share, self.node_ranks, self.seed)
+
+
+def _drawn_nodes(ranks: int, share: float, node_ranks: int, seed: int) -> npt.NDArray[np.bool_]:
+    """Return whether each rank is of a node that is drawn; shape (ranks,)."""
+    # A generator whose stream NumPy never changes.
+    drawn = np.random.RandomState(seed).random_sample(-(-ranks // node_ranks)) < share
+    return np.repeat(drawn, node_ranks)[:ranks]
+
+
 def check_arrival(value: Any) -> Arrival | None:
     """The arrival pattern of a case, or None: all ranks arrive at once."""
     if value is None or isinstance(value, Arrival):
@@ -456,10 +612,10 @@ def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
     return np.array(times, dtype=np.int64)[which]
 
 
-def check_ranks(ranks: int) -> None:
-    """Refuse more ranks than can be told apart."""
+def check_ranks(ranks: int, why: str = "arrival or speed") -> None:
+    """Refuse more ranks than can be told apart; `why` names the fields that tell them apart."""
     if ranks > MOST_RANKS:
-        raise ValueError(f"ranks must be from 1 to 2^24 with arrival or speed, got {ranks}")
+        raise ValueError(f"ranks must be from 1 to 2^24 with {why}, got {ranks}")
 
 
 def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
@@ -510,7 +666,7 @@ def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, nam
     return array_to_ticks(times)
 
 
-def _check_drawn(speed: Speed, name: str, high: int) -> None:
+def _check_drawn(speed: Component, name: str, high: int) -> None:
     """Check what nodes' factors are drawn with: a number from 0 to `high`, node_ranks and seed."""
     given, rule = getattr(speed, name), f"{name} must be a number from 0 to {high}"
     number = check_numbers(given, rule)

@@ -221,9 +221,10 @@ class DrawnNoise:
         cycle: int,
         number: int,
     ) -> int:
-        """Return the draw of a delay, in ticks; 0 outside of the source's window of time."""
+        """Return the draw of a delay, in ticks; 0 outside of the source's window, and hosts."""
         window = engine_window(source.begin, source.end)
-        if not window["begin"] <= time < window["end"]:
+        acts = source.acts_on(self.case.ranks)
+        if not window["begin"] <= time < window["end"] or not (acts is None or acts[rank]):
             return 0
         key = rank // node_ranks(source.shared, self.case.ranks)
         draw = DRAWS_PER_CYCLE * cycle + number

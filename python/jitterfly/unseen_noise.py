@@ -70,7 +70,12 @@ class SourceHits(NamedTuple):
 
 def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[SourceHits]:
     """Return what to expect of random sources, each with its place, that meet such work."""
-    found = [SourceHits(place, one, one.expected_hits(work), math.inf) for place, one in sources]
+    found = []
+    for place, one in sources:
+        hits = one.expected_hits(work)
+        if hits is not None:  # of all hosts
+            hits = hits._replace(number=hits.number * one.part_of_groups(work.ranks))
+        found.append(SourceHits(place, one, hits, math.inf))
     return in_part(found, 1.0)
 
 

@@ -54,6 +54,7 @@ inline jf::Scope read_scope() {
   s.in_communication = read<bool>();
   s.window.begin = read<Tick>();
   s.window.end = read<Tick>();
+  for (const auto acts : read_many<int>()) s.hosts.push_back(static_cast<std::uint8_t>(acts));
   return s;
 }
 
@@ -104,9 +105,9 @@ inline void read_source(jf::Program& p) {
     p.add_step(read_delay(), at_send, scope);
   } else if (role == "rank_delay") {
     const bool once = read<bool>();
-    p.add_rank_delay(read_delay(), scope.node_ranks, once);
+    p.add_rank_delay(read_delay(), scope.node_ranks, once, scope.hosts);
   } else if (role == "rank_speed") {
-    p.add_rank_speed(read_delay(), scope.node_ranks);
+    p.add_rank_speed(read_delay(), scope.node_ranks, scope.hosts);
   } else if (role == "message") {
     p.add_message(read_delay(), scope);
   } else if (role == "jitter") {

@@ -30,6 +30,7 @@ FAMILIES = {
     "recorded work": (noise_cases.recorded_work_case, 200),
     "delays": (noise_cases.delay_case, 120),
     "nodes": (noise_cases.node_case, 120),
+    "hosts": (noise_cases.host_case, 200),
 }
 CASES = [
     (family, number)

@@ -27,6 +27,7 @@ from support.invariance import (
     ready_times,
     statistics,
 )
+from support.message_cases import fitted
 from support.scale import crossed, scaled, some
 
 import jitterfly as jf
@@ -60,6 +61,8 @@ CROWDED = delays.Pieces(
 )
 OPEN = {"begin": 2_500_000, "end": 9_000_000}
 
+EVERY_THIRD = tuple(rank % 3 == 0 for rank in range(2**16))  # of the largest case here
+
 NOISES = {
     "several periods": (PERIODIC, PeriodicNoise(3_300_000, 200_000, True), PERIODIC),
     "renewal": (RENEWAL,),
@@ -79,6 +82,9 @@ NOISES = {
                           replace(SEND, node_ranks=5), replace(RECEIVE, node_ranks=6),
                           replace(JITTER, node_ranks=12), replace(MESSAGE, node_ranks=7),
                           replace(PERIODIC, node_ranks=1000)),
+    "hosts": tuple(replace(s, hosts=EVERY_THIRD) for s in
+                   (STATIONARY, TRACE, SEND, RECEIVE, JITTER, MESSAGE, PERIODIC)),
+    "one on some hosts": (replace(PERIODIC, hosts=EVERY_THIRD),),
     "everything": (SEND, RENEWAL, JITTER, PERIODIC, RECEIVE, TRACE, replace(MESSAGE, node_ranks=2)),
 }  # fmt: skip
 PROGRAMS = {
@@ -93,10 +99,7 @@ def make(noise, program, log2_ranks, **changes):
     options = {"costs": COSTS, "seed": 5, **PROGRAMS[program], **changes}
     options["within"] = tuple(m for m in options.get("within", ()) if m < log2_ranks)
     options["after"] = min(options.get("after", 0), log2_ranks)
-    sources = tuple(
-        replace(source, node_ranks=min(source.node_ranks, 1 << log2_ranks))
-        for source in NOISES[noise]
-    )
+    sources = tuple(fitted(source, 1 << log2_ranks) for source in NOISES[noise])
     return EngineCase(log2_ranks, others=sources, **options)
 
 

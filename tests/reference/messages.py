@@ -41,9 +41,9 @@ class MessageCase:
     `messages`: send, receive, transit and gap of each cost entry. `jitters`: (cost entry, source).
     `listed`: sender, receiver and cost entry of the messages of steps that list them. Of compute
     steps partners are 1 for a work, 2 for a delay of each rank, added, and where these begin in
-    `rank_times`. `rank_delays`: a delay, ranks that share it, and whether it is drawn once.
-    `combines`: of each cost entry, what of `receive` is the time to combine; `rank_speeds`: a
-    factor, as a delay, and ranks that share it.
+    `rank_times`. `rank_delays`: a delay, ranks that share it, whether it is drawn once, and
+    whether it acts on each rank. `combines`: of each cost entry, what of `receive` is the time to
+    combine; `rank_speeds`: a factor, as a delay, ranks that share it, and whether it acts on each.
     """
 
     ranks: int
@@ -58,9 +58,9 @@ class MessageCase:
     loads: tuple[int, ...] = ()  # on a link, of each cost entry
     listed: tuple[tuple[int, int, int], ...] = ()
     rank_times: tuple[int, ...] = ()
-    rank_delays: tuple[tuple[object, int, bool], ...] = ()
+    rank_delays: tuple[tuple[object, int, bool, tuple[bool, ...]], ...] = ()
     combines: tuple[int, ...] = ()
-    rank_speeds: tuple[tuple[object, int], ...] = ()
+    rank_speeds: tuple[tuple[object, int, tuple[bool, ...]], ...] = ()
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -87,10 +87,12 @@ class MessageCase:
     def add_noise(self, core, program):
         for source in self.sources:
             source.apply(core, program)
-        for delay, node_ranks, once in self.rank_delays:
-            program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once)
-        for factor, node_ranks in self.rank_speeds:
-            program.add_rank_speed(factor=core_delay(core, factor), node_ranks=node_ranks)
+        for delay, node_ranks, once, hosts in self.rank_delays:
+            program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once,
+                                   hosts=np.array(hosts))  # fmt: skip
+        for factor, node_ranks, hosts in self.rank_speeds:
+            program.add_rank_speed(factor=core_delay(core, factor), node_ranks=node_ranks,
+                                   hosts=np.array(hosts))  # fmt: skip
         for cost, source in self.jitters:
             source.apply(core, program, cost=cost)
 

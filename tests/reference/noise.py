@@ -2,7 +2,8 @@
 
 CPU noise is busy intervals (PeriodicNoise, RenewalNoise, TraceNoise) and delays of single steps
 (StepDelay); network noise is delays of messages (Jitter, MessageDelay). A source acts in its
-window [begin, end) only. `node_ranks` consecutive ranks share the draws. `ordinal` counts the
+window [begin, end) only, and where `hosts` are given, whether it acts on each rank, on these.
+`node_ranks` consecutive ranks share the draws. `ordinal` counts the
 sources of the same role in the list of a case. Delays are those of delays.py.
 
 `apply` hands a source to the engine (`jitterfly._core.Program`), which numbers the sources of a
@@ -34,18 +35,23 @@ class Source:
     node_ranks: int
     begin: int
     end: int
+    hosts: tuple[bool, ...] | None = None
 
     def key(self, rank):
         """The stream of a rank's draws."""
         return rank // self.node_ranks
 
-    def acts_at(self, t):
-        return self.begin <= t < self.end
+    def acts_on(self, rank):
+        return self.hosts is None or self.hosts[rank]
+
+    def acts_at(self, t, rank):
+        return self.begin <= t < self.end and self.acts_on(rank)
 
     def scope(self):
         """Where and when it acts, as the engine takes it."""
         names = ("node_ranks", "begin", "end", "in_compute", "in_communication")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+        found = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return found | ({} if self.hosts is None else {"hosts": np.array(self.hosts)})
 
 
 class Intervals(Source):
@@ -53,6 +59,8 @@ class Intervals(Source):
 
     def intervals(self, seed, realization, rank, ordinal=0):
         """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
+        if not self.acts_on(rank):
+            return iter(())
         ever = self.ever(seed, realization, rank, ordinal)
         # Without a window, too: noise that leaves no time free ends with the 64 bits of ticks.
         return clipped(ever, self.begin, self.end)
@@ -71,6 +79,7 @@ class PeriodicNoise(Intervals):
     in_communication: bool = True
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "periodic"
 
@@ -114,6 +123,7 @@ class RenewalNoise(Intervals):
     in_communication: bool = True
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "renewal"
 
@@ -164,6 +174,7 @@ class TraceNoise(Intervals):
     in_communication: bool = True
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "trace"
 
@@ -200,6 +211,7 @@ class TracesNoise(Intervals):
     in_communication: bool = True
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "trace"
 
@@ -234,6 +246,7 @@ class StepDelay(Source):
     in_communication: bool = True
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "step"
 
@@ -257,6 +270,7 @@ class RankDelay(Source):
     delay: Delay
     node_ranks: int = 1
     once: bool = False
+    hosts: tuple[bool, ...] | None = None
 
     role = "arrival"
 
@@ -270,6 +284,7 @@ class RankSpeed(Source):
 
     factor: Delay
     node_ranks: int = 1
+    hosts: tuple[bool, ...] | None = None
 
     role = "speed"
 
@@ -296,6 +311,7 @@ class Jitter(Source):
     begin: int = MIN
     end: int = MAX
     period: int | None = None
+    hosts: tuple[bool, ...] | None = None
 
     role = "jitter"
 
@@ -322,6 +338,7 @@ class MessageDelay(Source):
     node_ranks: int = 1
     begin: int = MIN
     end: int = MAX
+    hosts: tuple[bool, ...] | None = None
 
     role = "message"
 

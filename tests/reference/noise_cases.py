@@ -15,7 +15,7 @@ from .noise import (
     TraceNoise,
     TracesNoise,
 )
-from .random_noise import ROLES, ends, random_nodes, random_source
+from .random_noise import ROLES, ends, on_hosts, random_nodes, random_source
 
 
 def span_of(case):
@@ -215,3 +215,19 @@ def node_case(rng):
     """Any of these in such nodes."""
     families = [any_case, any_case, tie_case, copy_case, zero_transit_case, delay_case]
     return with_nodes(rng, rng.choice(families)(rng))
+
+
+def host_case(rng):
+    """Any of these, most of whose sources act on some ranks alone."""
+    families = [any_case, tie_case, copy_case, zero_transit_case, delay_case, recorded_work_case]
+    case = rng.choice(families)(rng)
+    [others, periodic, jitter] = (
+        on_hosts(rng, sources, case.ranks)
+        for sources in (
+            case.others,
+            [one for one in (case.periodic,) if one],
+            [one for one in (case.jitter,) if one],
+        )
+    )
+    return replace(case, periodic=next(iter(periodic), None), jitter=next(iter(jitter), None),
+                   others=others)  # fmt: skip

@@ -21,7 +21,30 @@ from .random_noise import ROLES, random_nodes, share
 LONGEST = 2_000_000  # ticks, of most delays; messages take as long at most
 
 
-def random_common(rng, ranks, phases=True):
+def random_public_hosts(rng, jf, ranks):
+    """Hosts of every kind, and whether a source acts on each rank."""
+    width = rng.choice([1, 2, 3])
+    count = -(-ranks // width)
+    match rng.choice(["ranks", "nodes", "every", "share"]):
+        case "ranks":
+            some = rng.sample(range(ranks), rng.randint(1, ranks))
+            return jf.imbalance.OnRanks(some), tuple(rank in some for rank in range(ranks))
+        case "nodes":
+            some = rng.sample(range(count), rng.randint(1, count))
+            meant = tuple(rank // width in some for rank in range(ranks))
+            return jf.imbalance.OnNodes(some, node_ranks=width), meant
+        case "every":
+            first, every = rng.randrange(count), rng.randint(1, 4)
+            numbers = [rank // width - first for rank in range(ranks)]
+            meant = tuple(number >= 0 and number % every == 0 for number in numbers)
+            return jf.imbalance.OnNodes(first, node_ranks=width, every=every), meant
+    share, seed = rng.random(), rng.randint(0, 100)
+    drawn = np.random.RandomState(seed).random_sample(count)
+    meant = tuple(bool(drawn[rank // width] < share) for rank in range(ranks))
+    return jf.imbalance.OnShare(share, node_ranks=width, seed=seed), meant
+
+
+def random_common(rng, jf, ranks, phases=True):
     """Scope, window and phase as keywords, as written and as they are meant."""
     written, meant = {}, {}
     match rng.choice(["rank", "rank", "machine", "node"]):
@@ -35,6 +58,8 @@ def random_common(rng, ranks, phases=True):
     if rng.random() < 0.3:
         meant["end"] = begin + rng.randint(1, 2 * 10**7)
         written["end"] = seconds(meant["end"])
+    if rng.random() < 0.25:
+        written["hosts"], meant["hosts"] = random_public_hosts(rng, jf, ranks)
     if phases:
         during = rng.choice(["all", "all", "compute", "communication"])
         written["during"] = during
@@ -44,7 +69,7 @@ def random_common(rng, ranks, phases=True):
 
 
 def random_periodic(rng, jf, ranks):
-    written, meant = random_common(rng, ranks)
+    written, meant = random_common(rng, jf, ranks)
     period = rng.choice([50_000, 10**6, 10**7, 987_654_321])
     duration = rng.choice([period // 100, period // 3, period - 1, rng.randint(1, period - 1)])
     if LONGEST // (period - duration) > 1000:
@@ -59,7 +84,7 @@ def random_periodic(rng, jf, ranks):
 
 
 def random_renewal(rng, jf, ranks):
-    written, meant = random_common(rng, ranks)
+    written, meant = random_common(rng, jf, ranks)
     start = rng.choice(["fresh", "stationary"])
     if rng.random() < 0.3:  # a quarter of the time, all of it by hand
         busy = rng.randint(1000, LONGEST)
@@ -83,7 +108,7 @@ def random_renewal(rng, jf, ranks):
 
 
 def random_trace(rng, jf, ranks):
-    written, meant = random_common(rng, ranks)
+    written, meant = random_common(rng, jf, ranks)
     length = rng.randint(10**6, 3 * 10**7)
     bounds = sorted(rng.sample(range(length + 1), 2 * rng.randint(1, 6)))
     pieces = tuple(zip(bounds[0::2], bounds[1::2], strict=True))
@@ -102,20 +127,20 @@ def random_trace(rng, jf, ranks):
 
 
 def random_step(rng, jf, ranks):
-    written, meant = random_common(rng, ranks)
+    written, meant = random_common(rng, jf, ranks)
     delayed, delay = random_thinned(rng, jf, LONGEST)
     at = rng.choice(["receive", "send"])
     return jf.StepNoise(at=at, **delayed, **written), StepDelay(delay, at == "send", **meant)
 
 
 def random_message(rng, jf, ranks):
-    written, meant = random_common(rng, ranks, phases=False)
+    written, meant = random_common(rng, jf, ranks, phases=False)
     delayed, delay = random_thinned(rng, jf, LONGEST)
     return jf.MessageNoise(**delayed, **written), MessageDelay(delay, **meant)
 
 
 def random_jitter(rng, jf, ranks, transit):
-    written, meant = random_common(rng, ranks, phases=False)
+    written, meant = random_common(rng, jf, ranks, phases=False)
     period = rng.choice([transit * 100, transit * 2, max(1, transit // 3)])
     duration = rng.choice([1, 1_000, 10**6])
     during = rng.choice(["all", "communication"])

@@ -1,5 +1,6 @@
 """Random noise sources of every role, with times of few ticks, so that ties are frequent."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -104,6 +105,12 @@ def random_nodes(rng, ranks):
     return rng.choice([*powers, *(size for size in others if size > 0)])
 
 
+def random_hosts(rng, ranks):
+    """Whether a source acts on each rank: on few, many, nearly none, or nearly all of them."""
+    share = rng.choice([0.1, 0.5, 0.9, 1 / ranks, 1 - 1 / ranks])
+    return tuple(rng.random() < share for _ in range(ranks))
+
+
 def common(rng, ranks, span, role):
     """Scope, window and phases of the cycle, as keywords."""
     options = {"node_ranks": 1 << rng.choice([0, 0, rng.randint(0, ranks.bit_length() - 1)])}
@@ -163,6 +170,14 @@ def random_source(rng, role, ranks, largest, span):
             return MessageDelay(random_delay(rng, largest, KINDS[:-1]), **options)  # counts: jitter
         case _:
             raise ValueError(role)
+
+
+def on_hosts(rng, sources, ranks):
+    """The sources, most of them on some hosts alone. Their other draws stay as they are."""
+    return tuple(
+        replace(source, hosts=random_hosts(rng, ranks)) if rng.random() < 0.7 else source
+        for source in sources
+    )
 
 
 def ends(sources):

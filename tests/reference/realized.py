@@ -11,7 +11,8 @@ class RealizedNoise:
     """Any number of sources, drawn for one seed and realization.
 
     `seen` counts what the noise did: steps and messages delayed, work interrupted, and delays that
-    a window kept out. `numbered`: the number of a draw, of its cycle and its number there.
+    a window or the hosts kept out. `numbered`: the number of a draw, of its cycle and its number
+    there.
     """
 
     def __init__(self, sources, seed, realization, numbered=philox.draw_of_step):
@@ -37,7 +38,7 @@ class RealizedNoise:
         for source, ordinal in self._of_role["arrival"]:
             of = 0 if source.once else cycle
             u = self._uniform(source, philox.RANK_DELAY + ordinal, rank, of, 0)
-            total += source.delay(u)
+            total += source.delay(u) if source.acts_on(rank) else 0
         return total
 
     def compute(self, rank, t, work, cycle):
@@ -50,7 +51,7 @@ class RealizedNoise:
         """How long a rank takes to compute or combine what usually takes `work`."""
         for source, ordinal in self._of_role["speed"]:
             u = self._uniform(source, philox.RANK_SPEED + ordinal, rank, 0, 0)
-            work = source.slowed(u, work)
+            work = source.slowed(u, work) if source.acts_on(rank) else work
         return work
 
     def receive(self, rank, t, work, cycle, number):
@@ -75,7 +76,7 @@ class RealizedNoise:
             u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
             on_the_way = source.role == "jitter" and transit is not None
             late = source.on_the_way(transit, u) if on_the_way else source.delay(u)
-            total += self._in_window(source, sent, late, "message")
+            total += self._in_window(source, receiver, sent, late, "message")
         for source, _ in self._of_role["congestion"]:
             late = source.late(message, receiver, cycle, number)
             self.seen["held up"] += late > 0
@@ -97,7 +98,7 @@ class RealizedNoise:
         for source, ordinal in self._of_role["step"]:
             if (purpose := source.purpose(step)) is not None:
                 u = self._uniform(source, purpose + ordinal, rank, cycle, number)
-                work += self._in_window(source, t, source.delay(u), step)
+                work += self._in_window(source, rank, t, source.delay(u), step)
         return self._advance(rank, t, work, compute=step == "compute")
 
     def _advance(self, rank, t, work, *, compute):
@@ -113,8 +114,8 @@ class RealizedNoise:
         draw = self._numbered(cycle, number)
         return philox.uniform64(seed, purpose, source.key(rank), realization, draw)
 
-    def _in_window(self, source, t, delay, what):
-        acts = source.acts_at(t)
+    def _in_window(self, source, rank, t, delay, what):
+        acts = source.acts_at(t, rank)
         if delay:
             self.seen[what if acts else "outside"] += 1
         return delay if acts else 0

@@ -9,6 +9,7 @@ import numpy as np
 from .collectives import random_pair
 from .noise import RankDelay, RankSpeed
 from .public_delays import random_thinned, seconds
+from .public_noise import random_public_hosts
 from .random_noise import random_nodes
 
 LONGEST = 3_000_000  # ticks
@@ -75,8 +76,9 @@ def random_late(rng, jf, ranks):
     delayed, delay = random_thinned(rng, jf, LONGEST)
     shared, width = random_shared(rng, ranks)
     each = rng.choice(["cycle", "realization"])
-    late = jf.LateArrival(shared=shared, each=each, **delayed)
-    return late, RankDelay(delay, width, each == "realization")
+    written, meant = random_some_hosts(rng, jf, ranks)
+    late = jf.LateArrival(shared=shared, each=each, **delayed, **written)
+    return late, RankDelay(delay, width, each == "realization", **meant)
 
 
 def random_drawn_speed(rng, jf, ranks):
@@ -91,8 +93,17 @@ def random_drawn_speed(rng, jf, ranks):
     shared, width = random_shared(rng, ranks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jf.SmallFactorWarning)
-        speed = jf.SpeedNoise(options.pop("delay"), shared=shared, **options)
-    return speed, RankSpeed(factor, width)
+        written, meant = random_some_hosts(rng, jf, ranks)
+        speed = jf.SpeedNoise(options.pop("delay"), shared=shared, **options, **written)
+    return speed, RankSpeed(factor, width, **meant)
+
+
+def random_some_hosts(rng, jf, ranks):
+    """Hosts as keywords, as they are written and as they are meant; often none, which is all."""
+    if rng.random() < 0.6:
+        return {}, {}
+    written, meant = random_public_hosts(rng, jf, ranks)
+    return {"hosts": written}, {"hosts": meant}
 
 
 def random_shared(rng, ranks):

@@ -86,9 +86,11 @@ class WideNoise:
             raise BeyondHorizonError
         return t + work
 
-    @staticmethod
-    def _acts(source, t):
-        return (t >= source.begin) & (t < source.end)
+    def _acts(self, source, t):
+        return (t >= source.begin) & (t < source.end) & self._hosts(source)
+
+    def _hosts(self, source):
+        return np.array(source.hosts or [True] * len(self._ranks))
 
     def _uniforms(self, source, purpose, number, draw=pair64):
         seed, realization = self._draw
@@ -108,7 +110,8 @@ class WideNoise:
                 begins, ends = self._drawn(source, ordinal)
                 begins = np.maximum(begins, source.begin)
                 ends = np.minimum(ends, source.end)
-                columns.append(np.where(begins >= ends, NEVER, [begins, ends]))
+                none = (begins >= ends) | ~self._hosts(source)
+                columns.append(np.where(none, NEVER, [begins, ends]))
         begins, ends = np.concatenate(columns, axis=1)
         order = np.argsort(begins, axis=0, kind="stable")
         begins = np.take_along_axis(begins, order, axis=0)

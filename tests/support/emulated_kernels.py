@@ -84,10 +84,11 @@ class Recorder:
 
     def _add(self, role, scope, *arguments):
         options = {"node_ranks": 1, "in_compute": True, "in_communication": True, "begin": MIN,
-                   "end": MAX}  # fmt: skip
+                   "end": MAX, "hosts": None}  # fmt: skip
         assert scope.keys() <= options.keys()
+        *options, hosts = (options | scope).values()
         self.count += 1
-        self.words += [role, *(options | scope).values(), *arguments]
+        self.words += [role, *options, *counted(hosts), *arguments]
 
     def add_periodic(self, period, duration, stationary, phases, **scope):
         self._add("periodic", scope, period, duration, stationary, *counted(phases))

@@ -150,7 +150,23 @@ NODES = {
         (StepDelay(PIECES), StepDelay(SMOOTH), StepDelay(SAMPLES)), ranks, [6, 48]
     ),
 }
-ALL_NOISES = {**NOISES, **NODES}
+
+
+def in_hosts(sources, ranks):
+    """The same sources, each on other ranks: every second, third, ... one, and the last one."""
+    return tuple(
+        replace(s, hosts=tuple(rank % n == 1 or rank == ranks - 1 for rank in range(ranks)))
+        for n, s in enumerate(sources, 2)
+    )
+
+
+HOSTS = {
+    "periodic, hosts": lambda ranks: in_hosts((PERIODIC,), ranks),
+    "jitter, hosts": lambda ranks: in_hosts((JITTER,), ranks),
+    "drawn, hosts": lambda ranks: in_hosts((StepDelay(PIECES), MessageDelay(SMOOTH)), ranks),
+    "everything, hosts": lambda ranks: in_hosts(everything(ranks), ranks),
+}
+ALL_NOISES = {**NOISES, **NODES, **HOSTS}
 
 PROGRAMS = {
     "butterfly": {},

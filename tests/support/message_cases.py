@@ -22,7 +22,7 @@ from reference.messages import (
     Steps,
     random_steps,
 )
-from reference.random_noise import random_delay, random_nodes
+from reference.random_noise import random_delay, random_hosts, random_nodes
 
 from jitterfly import _core
 from support.kernel_cases import ALL_NOISES, COSTS, NOISES, any_noise
@@ -92,13 +92,13 @@ def make_messages(program, noise, ranks, **changes):
 
 
 def fitted(source, ranks):
-    """Phases and offsets of so many ranks, and nodes of no more."""
+    """Phases, offsets and hosts of so many ranks, and nodes of no more."""
     if source.node_ranks > ranks:
         source = replace(source, node_ranks=ranks)
-    for name in ("phases", "offsets"):
+    for name in ("phases", "offsets", "hosts"):
         values = getattr(source, name, None)
         if values is not None:
-            return replace(source, **{name: values[:ranks]})
+            source = replace(source, **{name: values[:ranks]})
     return source
 
 
@@ -243,11 +243,17 @@ def with_clocks(case, rng):
     return replace(case, program_steps=tuple(made))
 
 
+def random_hosts_of(case, count):
+    """Whether each of so many sources acts on each rank: the first one on all."""
+    rng = random.Random(f"hosts of {case.ranks} ranks, {case.seed}")
+    return [(True,) * case.ranks] + [random_hosts(rng, case.ranks) for _ in range(count - 1)]
+
+
 def with_rank_delays(case, rng, largest=10**6):
     """The same case, whose ranks begin late by draws."""
     delays = tuple(
-        (random_delay(rng, largest), random_nodes(rng, case.ranks), rng.random() < 0.5)
-        for _ in range(rng.randint(1, 3))
+        (random_delay(rng, largest), random_nodes(rng, case.ranks), rng.random() < 0.5, hosts)
+        for hosts in random_hosts_of(case, rng.randint(1, 3))
     )
     return replace(case, rank_delays=delays)
 
@@ -261,8 +267,8 @@ def with_rank_speeds(case, rng):
         case = replace(case, costs=replace(case.costs, combine=0))
     combines = tuple(rng.choice([0, receive, rng.randint(0, receive)])
                      for _, receive, _, _ in case.messages)  # fmt: skip
-    speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks))
-                   for _ in range(rng.randint(1, 3)))  # fmt: skip
+    speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks), hosts)
+                   for hosts in random_hosts_of(case, rng.randint(1, 3)))  # fmt: skip
     # Among drawn speeds noise is a list of sources, which goes from interval to interval: where one
     # leaves a tick between two, microseconds of work would meet millions.
     sources = tuple(map(_with_gaps, case.sources))

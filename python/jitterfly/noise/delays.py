@@ -9,7 +9,7 @@ from ..distributions.distribution import Probability
 from ..distributions.parametric import ConstantOrDrawn
 from ..fields import check_choice, frozen_dataclass, parameter
 from ..units import OptionalSeconds, Seconds
-from .source import DelayNoise, ExpectedWork, Hits, MaxWork, Shared, WindowNoise
+from .source import DelayNoise, ExpectedWork, Hits, HostsField, MaxWork, Shared, WindowNoise
 
 
 @frozen_dataclass()
@@ -40,6 +40,9 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
     begin, end : float or str
         Only steps whose work begins from `begin` to before `end` are delayed, seconds; all without
         them.
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -70,6 +73,7 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         check_choice(self.at, "at", ("receive", "send"))
@@ -127,6 +131,9 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     begin, end : float or str
         Only messages that leave their sender's CPU from `begin` to before `end` are delayed,
         seconds; all without them.
+    hosts : imbalance.Hosts, optional
+        The hosts whose messages it delays, those of the receivers; all without it:
+        ``imbalance.OnNodes([17], node_ranks=8)``, `OnRanks`, or `OnShare`.
 
     Raises
     ------
@@ -148,6 +155,7 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     during: Literal["all", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         self.check_fields()
@@ -187,6 +195,9 @@ class LateArrival(DelayNoise, kind="arrival"):
         That a rank is late at all, from 0 to 1.
     each : "cycle" or "realization"
         What has draws of its own. With "realization" a rank is late by the same time in all cycles.
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -213,6 +224,7 @@ class LateArrival(DelayNoise, kind="arrival"):
     shared: Shared = False
     probability: Probability = Probability(1.0)
     each: Literal["cycle", "realization"] = "cycle"
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         self.check_fields()

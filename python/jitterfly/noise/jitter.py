@@ -20,7 +20,7 @@ from ..units import (
     ShortSeconds,
     to_ticks,
 )
-from .source import ExpectedWork, Hits, MaxWork, Shared, WindowNoise
+from .source import ExpectedWork, Hits, HostsField, MaxWork, Shared, WindowNoise
 
 _TWO_64 = 2**64
 
@@ -53,6 +53,9 @@ class NetworkJitter(WindowNoise, kind="jitter"):
     begin, end : float or str
         Only messages that leave their sender's CPU from `begin` to before `end` are delayed,
         seconds; all without them.
+    hosts : imbalance.Hosts, optional
+        The hosts whose messages it delays, those of the receivers; all without it:
+        ``imbalance.OnNodes([17], node_ranks=8)``, `OnRanks`, or `OnShare`.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
     shared: Shared = False
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         to_ticks(self.period, "period", positive=True)
@@ -86,6 +90,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         self.check_fields()
 
     def check(self, ranks: int, transit: int) -> None:
+        super().check(ranks, transit)
         if transit > MAX_EVENTS * to_ticks(self.period):
             raise ValueError(
                 f"period must be at least {transit / TICKS_PER_SECOND / MAX_EVENTS:.6g} s "

@@ -15,7 +15,15 @@ from ..units import (
     show_seconds,
     to_ticks,
 )
-from .source import ExpectedWork, Hits, IntervalNoise, Shared, check_times_of_ranks, node_ranks
+from .source import (
+    ExpectedWork,
+    Hits,
+    HostsField,
+    IntervalNoise,
+    Shared,
+    check_times_of_ranks,
+    node_ranks,
+)
 
 
 @frozen_dataclass(eq=False)
@@ -47,6 +55,9 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
         noiseless case.
     begin, end : float or str
         Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -71,6 +82,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         period = to_ticks(self.period, "period", positive=True)
@@ -88,6 +100,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
             object.__setattr__(self, "phases", phases)
 
     def check(self, ranks: int, transit: int) -> None:
+        super().check(ranks, transit)
         if self.phases is not None and self.phases.shape != (ranks,):
             raise ValueError(
                 f"phases must have shape ({ranks},), one for each rank, got {self.phases.shape}"

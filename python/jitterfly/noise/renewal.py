@@ -10,7 +10,7 @@ from ..distributions.distribution import TWO_64
 from ..distributions.parametric import ConstantOrDrawn, Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
-from .source import ExpectedWork, Hits, IntervalNoise, Shared
+from .source import ExpectedWork, Hits, HostsField, IntervalNoise, Shared
 
 _MAX_INTERVALS = 2**31  # of a rank: their draws are numbered
 
@@ -40,6 +40,9 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         The phase of the cycle whose CPU work is exposed.
     begin, end : float or str
         Intervals are cut to the time from `begin` to before `end`, seconds; all of it without them.
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -68,6 +71,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
     during: Literal["all", "compute", "communication"] = "all"
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         check_choice(self.start, "start", ("fresh", "stationary"))

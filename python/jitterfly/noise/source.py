@@ -10,6 +10,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,7 +18,16 @@ import numpy.typing as npt
 
 from ..distributions.distribution import DelayTable, thinned
 from ..distributions.parametric import Constant
-from ..fields import Component, check_choice, check_integer, check_numbers, parameter, shorten
+from ..fields import (
+    Component,
+    Converted,
+    check_choice,
+    check_integer,
+    check_numbers,
+    parameter,
+    shorten,
+)
+from ..imbalance import Hosts
 from ..syntax import read_noise
 from ..units import array_to_ticks, show_ticks, to_ticks
 
@@ -230,6 +240,10 @@ class Noise(Component, ABC):
         """Say what of it so many ranks leave out, such as recordings that none of them replays."""
         return ""
 
+    def part_of_groups(self, ranks: int) -> float:
+        """The part of the groups of so many ranks, each with draws of its own, that it acts on."""
+        return 1.0
+
     @property
     def random(self) -> bool:
         """Return whether anything of it is drawn, so that realizations differ."""
@@ -255,7 +269,10 @@ class Noise(Component, ABC):
         return 0.0
 
     def expected_hits(self, work: ExpectedWork) -> Hits | None:
-        """The hits in a realization, about; None where they can not be told simply."""
+        """The hits in a realization, about; None where they can not be told simply.
+
+        As if it acted on all hosts: of some hosts it is the `part_of_groups` of them.
+        """
         return None
 
     def longest_delay(self, work: int) -> int:
@@ -333,21 +350,66 @@ class Noise(Component, ABC):
         return values
 
 
+class HostsField(Converted["Hosts | Mapping[str, Any] | None", "Hosts | None"]):
+    """A field of a dataclass for the `Hosts` that a source is limited to; None: it acts on all."""
+
+    def __init__(self) -> None:
+        super().__init__("Hosts | None", None)
+
+    def __set__(self, instance: object, value: Hosts | Mapping[str, Any] | None) -> None:
+        if isinstance(value, Mapping):
+            value = Hosts.from_dict(value, self._name)
+        if value is not None and not isinstance(value, Hosts):
+            raise ValueError(
+                f"{self._name} must be Hosts such as imbalance.OnNodes([17]), as text "
+                f"nodes(nodes=17), got {shorten(value)} (in {type(instance).__name__})"
+            )
+        super().__set__(instance, value)
+
+
 class GroupNoise(Noise):
     """Base of sources whose draws groups of ranks may share.
 
-    `shared` is a field of each kind.
+    `shared` and `hosts` are fields of each kind.
     """
 
     shared: Shared
+    hosts: Any  # Hosts, or None
 
     def check_fields(self) -> None:
         """Check the fields that kinds have in common, when one is made."""
         object.__setattr__(self, "shared", check_shared(self.shared))
 
+    def check(self, ranks: int, transit: int) -> None:
+        self.acts_on(ranks)
+
+    def acts_on(self, ranks: int) -> npt.NDArray[np.bool_] | None:
+        """Return whether it acts on each of so many ranks, shape (ranks,); None: it acts on all."""
+        return None if self.hosts is None else _acts_on(self.hosts, ranks)
+
+    def groups_acted_on(self, ranks: int) -> int:
+        """The number of groups of so many ranks that have draws of their own, and are acted on."""
+        width = node_ranks(self.shared, ranks)
+        acts = self.acts_on(ranks)
+        if acts is None:
+            return -(-ranks // width)
+        return len(np.unique(np.flatnonzero(acts) // width))
+
+    def part_of_groups(self, ranks: int) -> float:
+        return self.groups_acted_on(ranks) / -(-ranks // node_ranks(self.shared, ranks))
+
+    def unused_part(self, ranks: int) -> str:
+        acts = self.acts_on(ranks)
+        if acts is None or acts.any():
+            return ""
+        return f"hosts has drawn none of the {ranks} ranks, so it is without effect"
+
     def engine_fields(self, ranks: int) -> dict[str, Any]:
         """The fields as the engine takes them."""
-        return {"node_ranks": node_ranks(self.shared, ranks)}
+        fields: dict[str, Any] = {"node_ranks": node_ranks(self.shared, ranks)}
+        if self.hosts is not None:
+            fields["hosts"] = self.acts_on(ranks)
+        return fields
 
 
 class DelayNoise(GroupNoise):
@@ -455,6 +517,14 @@ class IntervalNoise(WindowNoise):
 
     @abstractmethod
     def lookahead(self) -> int: ...
+
+
+@lru_cache(maxsize=16)
+def _acts_on(hosts: Hosts, ranks: int) -> npt.NDArray[np.bool_]:
+    """Return whether each rank is of the hosts; kept, as every estimate asks."""
+    found = hosts.acts_on(ranks)
+    found.setflags(write=False)
+    return found
 
 
 def content_of(value: Any) -> Any:

@@ -10,7 +10,7 @@ from ..distributions.distribution import DelayTable, Drawn, Probability, check_n
 from ..distributions.parametric import Constant
 from ..fields import frozen_dataclass, parameter
 from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
-from .source import ExpectedWork, GroupNoise, Hits, MaxWork, Shared
+from .source import ExpectedWork, GroupNoise, Hits, HostsField, MaxWork, Shared
 
 LARGEST_FACTOR = 10**6
 
@@ -47,6 +47,9 @@ class SpeedNoise(GroupNoise, kind="speed"):
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which ranks share a factor: none, all, or nodes of so many consecutive ranks (the last one
         may have fewer).
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
     factor: _Factor
     probability: Probability = Probability(1.0)
     shared: Shared = False
+    hosts: HostsField = HostsField()
 
     def __post_init__(self) -> None:
         self.check_fields()

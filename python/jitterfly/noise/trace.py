@@ -40,7 +40,15 @@ from ..units import (
     warn_of_long,
 )
 from .recorded_delays import RecordedDelays, Recording
-from .source import ExpectedWork, Hits, IntervalNoise, Shared, check_times_of_ranks, node_ranks
+from .source import (
+    ExpectedWork,
+    Hits,
+    HostsField,
+    IntervalNoise,
+    Shared,
+    check_times_of_ranks,
+    node_ranks,
+)
 
 if TYPE_CHECKING:
     from ..measured import Detours
@@ -100,6 +108,9 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     made_up : bool
         Whether the intervals are no measurement: noise that repeats exactly. Then no answer allows
         for what another recording would hold, and none asks for a longer one.
+    hosts : imbalance.Hosts, optional
+        The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
+        `OnRanks`, or `OnShare`. Draws stay as they are without it.
 
     Raises
     ------
@@ -135,6 +146,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     ranks_per_part: int | None = None
     resample: int | None = None
     made_up: bool = False
+    hosts: HostsField = HostsField()
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
@@ -228,6 +240,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         return check_times_of_ranks(self.offset, "offset", "length", seconds)
 
     def check(self, ranks: int, transit: int) -> None:
+        super().check(ranks, transit)
         if isinstance(self.offset, np.ndarray) and self.offset.shape != (ranks,):
             raise ValueError(
                 f"offset must have shape ({ranks},), one for each rank, got {self.offset.shape}"
@@ -255,8 +268,9 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
             )
 
     def unused_part(self, ranks: int) -> str:
-        if self.part != "each":
-            return ""
+        unused = super().unused_part(ranks)
+        if self.part != "each" or unused:
+            return unused
         parts = len(self.replayed())
         replayed = min(-(-ranks // (self.ranks_per_part or 1)), parts)
         if replayed == parts:
@@ -339,8 +353,10 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
 
     def independent_ranks(self, ranks: int) -> int:
         """Return how many ranks begin at places of their own."""
-        sharing = node_ranks(self.shared, ranks) if len(self.replayed()) == 1 else 1
-        return -(-ranks // sharing)
+        if len(self.replayed()) == 1:
+            return self.groups_acted_on(ranks)
+        acts = self.acts_on(ranks)
+        return ranks if acts is None else int(acts.sum())
 
     def doubts(self, ranks: int, work: float, cycles: int = 1) -> list[str]:
         name, notes = "the given detours", tuple[str, ...]()

@@ -328,6 +328,7 @@ def _conditions_of_source(source: Any) -> dict[str, bool]:
         "phases must be None": source.phases is None,
         "during must not be 'compute'": source.during != "compute",
         "begin must be 0 and end None": source.begin == 0 and source.end is None,
+        "hosts must be None": source.hosts is None,
     }
 
 

@@ -178,6 +178,8 @@ def _check_applicable(case: Case) -> None:
             raise ValueError(f"shared must be False for this recursion (in {name})")
         if source.begin != 0 or source.end is not None:
             raise ValueError(f"begin must be 0 and end None for this recursion (in {name})")
+        if source.hosts is not None:
+            raise ValueError(f"hosts must be left out for this recursion (in {name})")
 
 
 @dataclass(frozen=True)
