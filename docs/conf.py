@@ -3,17 +3,12 @@
 `sphinx-build -W --keep-going docs docs/_build/html` builds the pages.
 """
 
-import os
 import sys
 from pathlib import Path
 
-import matplotlib
-
 import jitterfly
 
-matplotlib.use("Agg")
-os.environ["MPLBACKEND"] = "Agg"  # also of the commands that pages run
-sys.path[:0] = [str(Path(__file__).parent / "extensions"), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "jitterfly"
 author = "The jitterfly developers"
@@ -25,7 +20,6 @@ extensions = [
     "mathml",
     "myst_parser",
     "public_names",
-    "run_code",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]

@@ -1,4 +1,4 @@
-"""Drawings of the model and of the package layers, made when their pages are built."""
+"""Drawings of the model and of the package layers, for the pages that show them."""
 
 from __future__ import annotations
 

@@ -95,9 +95,7 @@ def test_users_pass_a_type_checker(cache, tmp_path):
     pytest.importorskip("mypy")
     pages = ["README", "docs/tutorials/slurm", "docs/tutorials/congestion", "docs/noise"]
     text = "\n".join((ROOT / f"{page}.md").read_text(encoding="utf-8") for page in pages)
-    blocks = re.findall(
-        r"^```(?:{run} )?python\n(?::.*\n)*(.*?)^```", text, re.DOTALL | re.MULTILINE
-    )
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 5
     file = tmp_path / "user.py"
     file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")

@@ -1,10 +1,10 @@
 """Commands in README and documentation pages are executed, or a table here says why not.
 
 A line that is in no table is executed. So a new block is executed, or fails this test until it can
-be. Blocks of `{run}` are executed by the build of the pages. README's `jitterfly` is the installed
-command; that of the other pages is forked from a process that has imported the modules, as in the
-build of the pages (docs/extensions/forked_commands.py). At small scale README's commands are called
-in this process.
+be. Blocks of `sh` and `python` are executed by docs/refresh.py (test_page_output.py). README's
+`jitterfly` is the installed command; that of the other pages is forked from a process that has
+imported the modules, as there (docs/forked_commands.py). At small scale README's commands are
+called in this process.
 """
 
 import os
@@ -42,6 +42,8 @@ NOT_EXECUTED = {
     "sphinx-build -W --keep-going docs docs/_build/html": "test_documentation.py builds the pages",
     "python docs/extensions/file_tree.py bootstrap interval": "test_file_tree.py executes it",
     "mypy": "test_types.py executes it",
+    "python docs/refresh.py": "changes the pages; test_page_output.py executes it as a check",
+    "python docs/refresh.py --check --durations": "test_page_output.py executes it",
     "sphinx-build -b linkcheck docs docs/_build/linkcheck": "needs hosts outside",
     'ruff check && ruff format && git ls-files "*.h" "*.cpp" "*.cu" "*.cuh" '
     "| xargs clang-format -i": "changes the sources; .ci/run has the same as checks",
@@ -71,12 +73,12 @@ NOT_EXECUTED = {
 # stand, but that no more is recorded than a second, and a block of another page with nothing but
 # README's lines is not executed again. At small scale README's blocks are executed alone.
 COLLECTED = "tests/package"  # only collected: see PYTEST_ADDOPTS below
+# The installed one. docs/install.md has the second half, which is executed there as it stands.
+INSTALL_AND_RUN = 'pip install ".[plot]" && jitterfly run ms12_fig12 --choose jitter=A'
 RECORD = "jitterfly noise record --seconds 10 --out node.noise"
 FAST_BENCH = "--repeats 3 --seconds 0.01 --no-limit"
 IN_SHORT = {
-    "jitterfly run ms12_fig12 --choose jitter=A": (
-        "jitterfly run ms12_fig12 --choose jitter=A --realizations 200"
-    ),
+    INSTALL_AND_RUN: "jitterfly run ms12_fig12 --choose jitter=A --realizations 200",
     RECORD: "jitterfly noise record --seconds 1 --out node.noise",
     "srun --ntasks-per-node=1 jitterfly noise record --out n.noise": (
         "srun --ntasks-per-node=1 jitterfly noise record --seconds 1 --out n.noise"
@@ -122,20 +124,6 @@ IN_SHORT = {
         "sbatch --array=3-3 array.sbatch ../ms12_fig12.toml OUT --realizations 20 --shard 3/16"
     ),
 }
-IN_SMALL = {
-    "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64..8192 "
-    "--noise period=1ms,duration=25us,start=stationary --picture slowdown.png": (
-        "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64,128 --realizations 200 "
-        "--noise period=1ms,duration=25us,start=stationary --picture slowdown.png"
-    ),
-    "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64..8192 --noise node.noise "
-    "--picture recorded.png": (
-        "jitterfly slowdown --network L=1us,o=200ns,G=0.1ns --ranks 64,128 --realizations 200 "
-        "--noise node.noise --picture recorded.png"
-    ),
-}
-if not scale.FULL:
-    IN_SHORT |= IN_SMALL
 # These take longer than some ten seconds.
 LONG = ["python -m pytest", "python -m bench", "jitterfly reproduce", "run ms12_fig12"]
 
@@ -182,7 +170,7 @@ for ((task = ${tasks%-*}; task <= ${tasks#*-}; task++)); do
 done
 """
 
-FORKED_COMMANDS = ROOT / "docs" / "extensions" / "forked_commands.py"
+FORKED_COMMANDS = ROOT / "docs" / "forked_commands.py"
 # In place of the installed command. It is a program, as `srun` starts it, too.
 FORKED = f"""#!/bin/sh
 exec "{sys.executable}" -IS "{FORKED_COMMANDS}" call "$FORKED_NAME" "$@"
@@ -190,11 +178,13 @@ exec "{sys.executable}" -IS "{FORKED_COMMANDS}" call "$FORKED_NAME" "$@"
 
 
 def blocks() -> list[tuple[str, str, str]]:
-    """Page, language and text of each block that is no directive; "" is a block of commands."""
+    """Page, language and text of each block that docs/refresh.py does not run, without outputs."""
     found = []
     for page in PAGES:
         text = (ROOT / page).read_text(encoding="utf-8")
         for language, block in re.findall(r"^ *```(.*)\n([\s\S]*?)^ *```$", text, re.MULTILINE):
+            if page.startswith(("docs/", "README")) and language not in ("", "console"):
+                continue
             if not language.startswith("{"):
                 found.append((page, language, block))
     return found
@@ -224,7 +214,9 @@ def executed(page: str, block: str) -> list[str]:
         return []
     if not scale.FULL:  # tests/cli/test_output.py records for a moment
         chosen = [line for line in chosen if not line.startswith("jitterfly noise record")]
-    short = IN_SHORT if page != "README.md" or not scale.FULL else {RECORD: IN_SHORT[RECORD]}
+    short = IN_SHORT
+    if page == "README.md" and scale.FULL:
+        short = {line: IN_SHORT[line] for line in (INSTALL_AND_RUN, RECORD)}
     chosen = [short.get(line, line) for line in chosen]
     for line in chosen:
         assert re.match(PROGRAMS, line), f"{page}: add to PROGRAMS or NOT_EXECUTED: {line}"
@@ -297,7 +289,7 @@ def call(script, folder, monkeypatch):
 def files_of(page):
     """The files that a page says to write: scripts and studies."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```\{run\} \w+\n:file: (\S+)\n([\s\S]*?)^```$", text, re.MULTILINE)
+    return re.findall(r"^`([\w./-]+)`:\n\n```\w+\n([\s\S]*?)^```$", text, re.MULTILINE)
 
 
 def check_files(text, folder):
@@ -383,12 +375,8 @@ def test_every_block_is_executed_or_told_why_not():
     for page, block in COMMANDS:
         executed(page, block)
     others = [(page, language) for page, language, _ in blocks() if language not in ("", "console")]
-    # README's Python prints README's text: test_docstrings.py. The study is read below.
-    # That of congestion is a file, which test_map_files.py reads.
-    assert sorted(others) == [
-        ("README.md", "python"), ("README.md", "text"),
-        ("docs/tutorials/congestion.md", "text"), ("sweeps/README.md", "toml"),
-    ]  # fmt: skip
+    # The study is read below.
+    assert others == [("sweeps/README.md", "toml")]
 
 
 @pytest.mark.full_scale

@@ -3,6 +3,8 @@
     python forked_commands.py serve NAME              until its standard input ends
     python -IS forked_commands.py call NAME ARGUMENT ...
 
+A picture that such a command writes has a digest of what it shows (picture_digest.py).
+
 To start Python and import the modules takes longer than most commands of the pages do. The process
 that serves has imported the modules and done nothing else, so that a forked command finds what it
 finds in a process of its own. A call hands over its files, folder and environment, and ends with
@@ -40,6 +42,8 @@ def serve(name):
         server.bind(f"\0{name}")
         server.listen()
         imported()
+        from picture_digest import marked_pictures  # beside this script
+
         print("ready", flush=True)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
         while True:
@@ -51,7 +55,8 @@ def serve(name):
                 if os.fork() == 0:
                     server.close()
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    command(caller)
+                    with marked_pictures():
+                        command(caller)
 
 
 def imported():
