@@ -29,6 +29,7 @@ PAGES += ["sweeps/slurm/README.md"]
 PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
 
 INSTALLS = "installs into the environment of these tests; .ci/run and .ci/wheel_use.py install"
+OTHERS = "needs tools that no test installs; test_packaging.py checks the recipes"
 NOT_EXECUTED = {
     "jitterfly theory --out results": "test_examples.py executes it, with another folder",
     "jitterfly reproduce --quick": "test_examples.py executes it, of one study",
@@ -36,6 +37,20 @@ NOT_EXECUTED = {
     'pip install ".[plot]"': INSTALLS,
     'pip install ".[docs]"': INSTALLS,
     "pip install --no-build-isolation --no-deps .": INSTALLS,
+    "spack repo add packaging/spack_repo/jitterfly": OTHERS,
+    "spack install --test=root py-jitterfly +mpi +cuda cuda_arch=90": OTHERS,
+    "spack load py-jitterfly": OTHERS,
+    "pip install build && python -m build --sdist": OTHERS,
+    "eb --robot --sourcepath=dist packaging/easybuild/jitterfly-0.2.0-foss-2025b.eb": OTHERS,
+    "eb --robot --sourcepath=dist --cuda-compute-capabilities=9.0 "
+    "packaging/easybuild/jitterfly-0.2.0-foss-2025b-CUDA-12.9.1.eb": OTHERS,
+    "module load jitterfly": OTHERS,
+    "rattler-build build --recipe packaging/conda -c conda-forge": OTHERS,
+    "apptainer build jitterfly.sif packaging/apptainer/jitterfly.def": OTHERS,
+    "apptainer run --nv jitterfly.sif run study.toml": OTHERS,
+    "jitterfly noise record --seconds 60 --out node.noise": "it takes a minute",
+    "reframe -c packaging/reframe/allreduce.py -C settings.py --run "
+    "-S noise=$PWD/node.noise -S network='L=1.1us,o=250ns,G=0.09ns'": OTHERS,
     'python3 -m venv .venv && . .venv/bin/activate && pip install ".[test]"': INSTALLS,
     'pip install ".[test]" && python -m pytest -n auto --dist loadfile -m "not timing" '
     "&& python -m pytest -m timing": ".ci/run executes this very line, which it reads there",
