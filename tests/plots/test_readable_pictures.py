@@ -19,8 +19,12 @@ from support.small_study import STUDY
 
 from jitterfly.measured import Measured, load
 from jitterfly.measured.description import describe
+from jitterfly.measured.measurements import Detours
 from jitterfly.plots import draw
+from jitterfly.plots.curves import MAX_FAMILY
 from jitterfly.plots.noise import figure_of_measured
+from jitterfly.plots.style import in_unit
+from jitterfly.results.figures import quantity
 from jitterfly_papers.hsl09_settings import run_settings, settings
 from jitterfly_papers.report.hsl09 import figures
 
@@ -371,3 +375,115 @@ def test_panels_with_one_axis_have_its_ticks(tmp_path, kind):
         ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
         assert len(ticks) >= 2
         assert all(np.isclose(np.log10(tick) % 1, [0, 1]).any() for tick in ticks)
+
+
+# --- what a first look must not miss
+
+ALGORITHM = 'algorithm = "recursive_doubling_allreduce"\n'
+RANKS = "[axes.ranks]\nvalues = [16, 64]\n"
+
+
+def test_a_family_of_many_settings_shows_some_and_says_so(tmp_path):
+    """A hundred entries of a legend would lie over the picture."""
+    text = """
+[axes.duration]
+path = "noise.0.duration"
+values = ["1us", "2us", "3us", "4us", "5us", "6us", "7us", "8us"]
+[axes.bytes]
+path = "message_bytes"
+values = [8, 16, 32, 64]
+"""
+    open_head = HEAD.replace(', duration = "100us"', "")  # which the axis sets
+    figure = drawn(make(open_head + ALGORITHM + RANKS + text, tmp_path / "out"), "family")
+    figure.canvas.draw()
+    assert len(entries(figure)) <= MAX_FAMILY + 1  # and that of the band
+    told = " ".join(text.get_text() for text in figure.texts)
+    assert "12 of 32 settings" in " ".join(told.split())
+    assert "left out: duration = " in told
+    (legend,) = figure.legends
+    lowest = min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert legend.get_window_extent().y1 <= lowest
+    for heading in figure.texts[:2]:
+        assert heading.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+
+
+def test_named_points_are_bars_that_nothing_joins(tmp_path):
+    text = """
+[axes.machine.points]
+quiet = { "noise.0.duration" = "1us" }
+loud = { "noise.0.duration" = "20us" }
+rare = { "noise.0.period" = "1ms" }
+"""
+    results = make(HEAD + ALGORITHM + "ranks = 16\n" + text, tmp_path / "out")
+    figure = drawn(results, "curves")
+    for axes in figure.axes:
+        assert axes.get_xlabel() in ("", "machine")
+        assert {line.get_linestyle() for line in axes.lines} == {"None"}
+        assert not [one for one in axes.collections if isinstance(one, PolyCollection)]  # no bands
+    assert "pale bar: 5–95 % of realizations" in entries(figure)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"), [([48, 96, 190], "linear"), ([48, 96, 192], "log10"), ([4, 8], "log2")]
+)
+def test_ranks_that_span_four_times_are_on_a_logarithmic_axis(tmp_path, values, scale):
+    axis = f"[axes.ranks]\nvalues = {values}\n"
+    assert make(HEAD + ALGORITHM + axis, tmp_path / "out").along.scale == scale
+
+
+def test_axes_say_the_quantity(tmp_path):
+    """An observable of any name is a slowdown, or a completion."""
+    text = """
+[observables]
+mine = { kind = "slowdown" }
+yours = { kind = "completion" }
+"""
+    results = make(HEAD + ALGORITHM + RANKS + text, tmp_path / "out")
+    figure = drawn(results, "tail")
+    assert {axes.get_xlabel() for axes in figure.axes} == {"slowdown (mine)", "completion (yours)"}
+    assert quantity(results.study, "mine") == "slowdown (mine)"
+    labels = {axes.get_ylabel() for axes in drawn(results, "family").axes if axes.get_visible()}
+    assert labels == {"mean slowdown", "mean completion"}
+
+
+def test_thousands_are_separated():
+    assert in_unit(6000, "") == "6,000"
+    assert in_unit(12_500.0, "", [0, 12_500.0]) == "12,500"
+    assert in_unit(0.25, "") == "0.25"
+
+
+def test_no_text_lies_over_the_line_to_another_one():
+    """p99 and p99.9 are close to each other, and their texts long."""
+    durations = np.concatenate([np.full(2000, 2e6), np.geomspace(2e6, 8e7, 3000)]).astype(int)
+    starts = np.arange(5000) * 10**9
+    figure = noise([Detours(starts, np.sort(durations), 5001 * 10**9)], periods=False)
+    (axes,) = (one for one in figure.axes if one.get_ylabel() == "events")
+    labels = [text for text in axes.texts if "events" in text.get_text()]
+    assert len(labels) == 3
+    figure.canvas.draw()
+    for label, other in itertools.permutations(labels, 2):
+        box = Text.get_window_extent(label)
+        x, top = axes.transData.transform((other.xy[0], 1))[0], Text.get_window_extent(other).y0
+        assert not (box.x0 < x < box.x1 and box.y1 <= top + 1), (label, other)
+
+
+def test_a_period_without_a_peak_is_marked_as_such():
+    """Rare long detours at regular times are found among many short ones at random."""
+    rng = np.random.default_rng(3)
+    short = np.sort(rng.integers(0, 10**13, 3000))
+    rare = np.arange(50, dtype=np.int64) * 2 * 10**11 + 10**9
+    starts = np.concatenate([short, rare])
+    durations = np.concatenate([np.full(3000, 10**5), np.full(50, 10**8)])
+    order = np.argsort(starts)
+    starts, durations = starts[order], durations[order]
+    apart = np.concatenate([[True], starts[1:] > np.maximum.accumulate(starts + durations)[:-1]])
+    part = Detours(starts[apart], durations[apart], 10**13)
+    ticks = np.arange(2500, dtype=np.int64) * 4 * 10**9
+    regular = Detours(ticks, np.full(2500, 10**6), 10**13)
+    for one, has_peak in ((part, False), (regular, True)):
+        measured = Measured((one,), "test")
+        facts = describe(measured)
+        assert facts["parts"][0]["periods"]
+        told = entries(figure_of_measured(measured, facts))
+        assert any("no peak here" in text for text in told) != has_peak
+        assert ("period, with its part of the detours" in told) == has_peak

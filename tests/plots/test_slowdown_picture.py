@@ -114,7 +114,7 @@ def test_several_numbers_of_ranks_are_lines():
 
 
 def test_long_texts_leave_the_axes_their_room():
-    """Four sources, levels of a machine: the title is cut, and nothing lies over the axes."""
+    """Four sources, levels of a machine: two lines stand above, and nothing lies over the axes."""
     noise = [
         NOISE,
         RARE,
@@ -129,8 +129,30 @@ def test_long_texts_leave_the_axes_their_room():
     sizes = [axes.get_position().height * height for axes in figure.axes]
     assert sizes[0] > 0.7
     assert sizes[1] > 2.2
-    tops = [text.get_window_extent().y0 for text in figure.texts]
-    assert min(tops) >= figure.axes[0].get_window_extent().y1
+    heading, above, below = figure.texts
+    assert heading.get_text().endswith("…")
+    assert heading.get_text().count("\n") + 1 == 2
+    assert above.get_text() == ""
+    assert found.title(" on 64 ranks") in " ".join(below.get_text().split())  # all of it
+    assert heading.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+    (legend,) = figure.legends
+    assert below.get_window_extent().y1 <= legend.get_window_extent().y0
+    assert legend.get_window_extent().y1 <= figure.axes[1].get_tightbbox().y0
+    assert below.get_window_extent().y0 >= 0
+
+
+def test_a_caution_begins_above_and_is_whole_below():
+    found = jf.slowdown(NOISE, [64, 256], network="L=1us,o=200ns,G=0.1ns", realizations=20,
+                        message_bytes="1MiB", algorithm="butterfly")  # fmt: skip
+    (caution,) = found.cautions()
+    figure = found.plot()
+    heading, above, below = (" ".join(text.get_text().split()) for text in figure.texts)
+    assert all(text.get_text().count("\n") == 0 for text in figure.texts[:2])
+    assert above.startswith("a butterfly is a bad choice for 1 MiB on 256 ranks")
+    assert above.endswith("…")
+    assert caution in below
+    assert heading.endswith("…")
+    assert found.title() in below
 
 
 def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():

@@ -88,7 +88,7 @@ def draw(advice: Advice) -> Figure:
 def _ranks(count: int) -> str:
     """Return ranks for a tick: as a power of two where they are many."""
     power = count.bit_length() - 1
-    return f"$2^{{{power}}}$" if count == 1 << power and power > 13 else str(count)
+    return f"$2^{{{power}}}$" if count == 1 << power and power > 13 else f"{count:,}"
 
 
 def _colour(name: str, names: Sequence[str]) -> str:

@@ -203,7 +203,7 @@ def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
     shown = ranks[:: -(-len(ranks) // _MAX_TICKS)]
     panel.xaxis.set_major_locator(FixedLocator(shown))
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.set_xticklabels([str(count) for count in shown])
+    panel.set_xticklabels([f"{count:,}" for count in shown])
 
 
 def _bins(times: npt.NDArray[np.float64]) -> int:

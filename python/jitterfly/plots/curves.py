@@ -22,7 +22,14 @@ from matplotlib.ticker import MaxNLocator
 
 from ..fields import FloatsLike, grouped
 from ..results import Panel, Results, figures
-from ..results.figures import axis_title, evenly, kind_of, names_by_cycle, observables, shown_names
+from ..results.figures import (
+    axis_title,
+    evenly,
+    kind_of,
+    names_by_cycle,
+    observables,
+    shown_names,
+)
 from ..results.results import CellSummary
 from ..stats import Estimate
 from . import style
@@ -42,6 +49,7 @@ def draw_series(
     summaries: Sequence[CellSummary | None],
     look: Look,
     bar: float | None = None,
+    joined: bool = True,
 ) -> None:
     """Draw the 5-95 % band, median, and mean with 95 % interval.
 
@@ -53,6 +61,8 @@ def draw_series(
         What is known at each position; None leaves a gap.
     bar : float, optional
         Points; the 5-95 % range is a pale bar as wide at each position, not a band.
+    joined : bool
+        Join the means by a line: not those of things with names.
     """
     x = np.asarray(x, dtype=float)
     bar = _ALONE if bar is None and len(x) == 1 else bar  # a band needs two positions
@@ -72,8 +82,9 @@ def draw_series(
             axes.plot(
                 x, middle, color=look.dark, **_MIDDLE, markersize=3.5 + 1.5 * bar, zorder=_OVER
             )
+    marked = look.marked if joined else look.marked | {"linestyle": "none"}
     draw_means(
-        axes, x, [f.mean if f is not None else None for f in summaries], **look.marked,
+        axes, x, [f.mean if f is not None else None for f in summaries], **marked,
         linewidth=1.7, markersize=4, elinewidth=1.7, zorder=4, **CAPS,
     )  # fmt: skip
 
@@ -135,9 +146,10 @@ def range_handles(interval: str) -> list[Any]:
     ]  # fmt: skip
 
 
-def line_handle(look: Look, label: str) -> Any:
+def line_handle(look: Look, label: str, joined: bool = True) -> Any:
     """A series; also one of whole numbers, whose bars are sets."""
-    return Line2D([], [], **look.marked, linewidth=1.7, markersize=4, label=label)
+    marked = look.marked if joined else look.marked | {"linestyle": "none"}
+    return Line2D([], [], **marked, linewidth=1.7, markersize=4, label=label)
 
 
 MAX_LINES = 6
@@ -151,6 +163,11 @@ class CurvePanel:
     title: str
     x: figures.AxisScale
     lines: dict[str, list[CellSummary | None]]
+
+    @property
+    def named(self) -> bool:
+        """Return whether it is over several names: between them there is nothing to join."""
+        return self.x.scale == "text" and len(self.x.values) > 1
 
 
 @dataclass(frozen=True)
@@ -176,7 +193,7 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     if len(others) > 1 or (others and len(panels) > _FEW_PANELS):
         fitting = [axis for axis in others if len(others[axis]) <= MAX_LINES]
         by = min(fitting, key=lambda axis: len(others[axis]), default="")
-    alone = {name.replace("_", " "): [name] for name in names}
+    alone = {figures.quantity(results.study, name): [name] for name in names}
     groups = alone if by else _by_kind(results, names)
     columns = _columns(results, panels, by)
     settings = results.settings(most_columns, (by,))
@@ -252,6 +269,7 @@ def _unit(row: list[CurvePanel]) -> str:
 
 _MAX_BANDS = 2  # over each other in a panel
 _BAR = 2.6  # points, of a range among others
+_WIDE_BAR = 12.0  # points, of one over a name
 _SPREAD = 0.75  # of the distance of two ticks, that ranges side by side take
 _APART = 8.0  # points, between two of them at most: they belong to one tick
 
@@ -260,7 +278,7 @@ def draw_curves(results: Results, observable: str | None = None) -> Figure:
     """A row for each kind of observable, a column for each setting of the other axes."""
     names = figures.shown_names(results.study, observable) if observable else results.columns
     shown = curves(results, names, style.MAX_COLUMNS)
-    crowded = any(_banded(cell) > _MAX_BANDS for row in shown.rows for cell in row)
+    crowded = any(_banded(cell) > _MAX_BANDS or cell.named for row in shown.rows for cell in row)
     columns = len(shown.rows[0])
     height = 1.9 if len(shown.rows) == 1 else 1.4
     figure, axes = style.new_figure([height] * len(shown.rows), columns)
@@ -295,7 +313,8 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     ranges = {name: of_interval([f for n, f in known if n == name]) for name in looks}
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
     if crowded:
-        handles = [line_handle(look, name) for name, look in picked[0].items()]
+        joined = not any(cell.named for row in shown.rows for cell in row)
+        handles = [line_handle(look, name, joined) for name, look in picked[0].items()]
         drawn = [f for n, f in known if n in picked[0]]
         handles += range_handles(of_interval(drawn, named=False))
     else:
@@ -319,14 +338,15 @@ def _draw_curves(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], cro
         if crowded:  # ranges side by side: bands over each other are one area
             step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
             points = 72 * style.inches_across(axes)
-            bar = min(_BAR, 0.5 * points / (len(x) * len(cell.lines)))
-            apart = min(_SPREAD * step / len(cell.lines), _APART * float(np.ptp(x) or 1) / points)
+            widest, farthest = (_WIDE_BAR, 3 * _APART) if cell.named else (_BAR, _APART)
+            bar = min(widest, 0.5 * points / (len(x) * len(cell.lines)))
+            apart = min(_SPREAD * step / len(cell.lines), farthest * float(np.ptp(x) or 1) / points)
             x = x + apart * (number + 0.5 - 0.5 * len(cell.lines))
         elif is_set and len(cell.lines) > 1:  # whole numbers often fall onto each other
             x = x + looks[name].shift * step
         if is_set:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        draw_series(axes, x, summaries, looks[name], bar=bar)
+        draw_series(axes, x, summaries, looks[name], bar, joined=not cell.named)
 
 
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
@@ -338,6 +358,8 @@ def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     style.scale_axes(row, values, unit)
 
 
+MAX_FAMILY = 12
+"""Lines of a family: a legend of more has no room, and no eye tells so many colours apart."""
 _MARKERS = "os^vDXP*<>"
 _DARK, _LIGHT = 0.0, 0.85  # of the colour map: its end is too light for a line
 
@@ -349,7 +371,8 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
     columns = max(len(row) for _, row in rows)
     height = 2.6 if len(rows) == 1 else 1.9
     figure, axes = style.new_figure([height] * len(rows), columns)
-    panels = results.panels()
+    everything, settings = results.panels(), results.settings(MAX_FAMILY)
+    panels = [panel for panel in everything if panel.is_in(settings)]
     colors = colormaps["plasma"](np.linspace(_DARK, _LIGHT, max(len(panels), 2)))
     looks = [(color, _MARKERS[i % len(_MARKERS)]) for i, color in enumerate(colors)]
     for i, (unit, row) in enumerate(rows):
@@ -360,7 +383,12 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
             style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
             axes[i, j].tick_params(labelbottom=True)
         style.hide(axes[i, len(row) :])
-        values = [float(f.mean.value) for name in row for f in _numbers_of(results, name)]
+        values = [
+            float(cell.summaries[name].mean.value)
+            for name in row
+            for panel in panels
+            for cell in panel.known(name)
+        ]
         style.scale_axes(list(axes[i, : len(row)]), values, unit)
         axes[i, 0].set_ylabel(wrapped(_axis_label(results, row), 1.5 * height, 9))
     note = "bars: 95 % intervals"
@@ -369,7 +397,12 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
     shown = [f for _, row in rows for name in row for f in _numbers_of(results, name)]
     band = Patch(color=style.GREY, alpha=0.3, linewidth=0, label="5–95 % of realizations")
     handles = [band] * any(f.quantiles for f in shown)
-    style.finish(figure, results.title, [results.counted, results.state, note], handles)
+    left_out = [
+        style.count_left_out(len(panels), len(everything), "settings"),
+        figures.axis_values_left_out(results.study, settings),
+    ]
+    subtitle = [results.counted, *left_out, results.state, note]
+    style.finish(figure, results.title, subtitle, handles)
     return figure
 
 
@@ -399,8 +432,8 @@ def _axis_label(results: Results, row: list[str]) -> str:
     known = [f for name in row for f in _numbers_of(results, name)]
     if known and known[0].is_set:
         return "smallest T not told from the best"
-    plain = all(kind_of(results.study, name) == "completion" for name in row)
-    what = "mean completion" if plain else "mean"
+    kinds = {kind_of(results.study, name).replace("_", " ") for name in row}
+    what = f"mean {kinds.pop()}".rstrip() if len(kinds) == 1 else "mean"
     targets = {f.is_target for f in known}
     if targets == {True}:
         return row[0].replace("_", " ") if len(row) == 1 else "the targets named"
@@ -417,7 +450,8 @@ def _draw_family_member(axes: Axes, results: Results, panel: Panel, name: str, l
     x = [position[cell.coordinates[results.axis]] for cell in cells]
     summaries = [cell.summaries[name] for cell in cells]
     draw_means(axes, x, [f.mean for f in summaries], color=color, marker=marker, markersize=3.5,
-               linewidth=1.4, capsize=1.5, label=panel.label)  # fmt: skip
+               linewidth=1.4, capsize=1.5, label=panel.label,
+               linestyle="none" if results.along.scale == "text" else "-")  # fmt: skip
     if all(f.quantiles for f in summaries):
         low, _, high = np.array([f.quantiles for f in summaries]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)

@@ -89,7 +89,7 @@ def draw_panels(
             style.panel_title(axes[i, j], panel.label if i == 0 else "")
         for j, panel in enumerate(panels):
             unit = next((s.summaries[name].unit for s in panel.known(name)), "")
-            finish(axes[i, j], name.replace("_", " "), unit)
+            finish(axes[i, j], figures.quantity(results.study, name), unit)
         axes[i, 0].set_ylabel(ylabel)
     shown = sum(_value(results, cell) in looks for panel in panels for cell in panel.cells)
     left = [

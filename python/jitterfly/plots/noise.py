@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,7 @@ _WIDE = 30.0  # last bin over first: a logarithmic axis
 _THIN = 0.003  # of the axis
 _LOWEST = 0.6  # of the axis of events
 _ROW = 11.0  # points, of a line of text above the curve
+_LETTER = 4.2  # points, of one in it
 _NAMED = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 
 
@@ -381,11 +383,13 @@ def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
                 continue
             names, _, _ = places.get(value, ((), "", 0))
             places[value] = (*names, _NAMED[quantile["q"]]), sign, quantile["events"]
-    for row, (value, (names, sign, events)) in enumerate(sorted(places.items())):
-        text = f"{', '.join(names)} {sign}{show_seconds(value, 3)}: {events:,} events"
+    marks = [
+        (value, events, f"{', '.join(names)} {sign}{show_seconds(value, 3)}: {events:,} events")
+        for value, (names, sign, events) in sorted(places.items())
+    ]
+    rows = _label_rows(axes, [value for value, _, _ in marks], [text for _, _, text in marks])
+    for (value, events, text), (row, start) in zip(marks, rows, strict=True):
         axes.plot([value], [events], "o", color=style.INK, markersize=3, zorder=5)
-        left, right = axes.get_window_extent().intervalx
-        start = axes.transData.transform((value, 1))[0] < (left + right) / 2  # where there is room
         down = ScaledTranslation(0, -(row + 0.5) * _ROW / 72, axes.figure.dpi_scale_trans)
         axes.annotate(
             text, (value, events), xytext=(value, 1), textcoords=axes.get_xaxis_transform() + down,
@@ -396,6 +400,35 @@ def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
         )  # fmt: skip
 
 
+def _label_rows(
+    axes: Axes, values: Sequence[float], texts: Sequence[str]
+) -> list[tuple[int, bool]]:
+    """Choose a row from the top for each label, and whether its text begins at its line.
+
+    So that no text lies over the line that leads to another one, nor beyond the axes.
+    """
+    left, right = axes.get_window_extent().intervalx
+    at = [(axes.transData.transform((value, 1))[0] - left) / (right - left) for value in values]
+    wide = [_LETTER * len(text) / 72 / style.inches_across(axes) for text in texts]
+    sides = [place < 0.5 for place in at]  # where there is more room
+
+    def faults(rows: Sequence[int], begins: Sequence[bool]) -> tuple[int, int]:
+        spans = [(x, x + w) if begin else (x - w, x)
+                 for x, w, begin in zip(at, wide, begins, strict=True)]  # fmt: skip
+        over = sum(
+            low < at[other] < high and rows[other] < row
+            for (low, high), row in zip(spans, rows, strict=True)
+            for other in range(len(at))
+        )
+        beyond = sum(low < 0 or high > 1 for low, high in spans)
+        moved = sum(begin != side for begin, side in zip(begins, sides, strict=True))
+        return over + beyond, moved
+
+    choices = product(permutations(range(len(at))), product((True, False), repeat=len(at)))
+    rows, begins = min(choices, key=lambda choice: faults(*choice))
+    return list(zip(rows, begins, strict=True))
+
+
 def _thinned(count: int) -> npt.NDArray[np.int64]:
     """The sorted events that a line needs: all of the tail, few of the body."""
     if count <= 4000:
@@ -404,6 +437,7 @@ def _thinned(count: int) -> npt.NDArray[np.int64]:
     return np.sort(count - above)
 
 
+_AROUND = 0.005  # of a frequency, on either side: there its peak is
 _COLUMNS = 700  # of the picture, each with the highest power of its frequencies
 _FALSE_ALARM = 1e-3
 
@@ -434,16 +468,23 @@ def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> Non
     axes.set_ylim(0.5, top * 4.0 ** (1 + len(periods)))
     axes.set_xlim(spectrum.frequency[0], spectrum.frequency[-1])
     style.log_axis(axes, "", "x")
+    length = detours.length / TICKS_PER_SECOND
     for number, period in enumerate(periods):
-        _mark_period(axes, period, top * 4.0 ** (0.8 + number))
+        around = max(2 / (length * period["frequency"]), _AROUND)
+        near = np.abs(spectrum.frequency / period["frequency"] - 1) < around
+        has_peak = bool(near.any() and spectrum.power[near].max() > limit)
+        _mark_period(axes, period, top * 4.0 ** (0.8 + number), has_peak)
 
 
-def _mark_period(axes: Axes, period: dict[str, Any], height: float) -> None:
-    """Mark a period that was found in a periodogram."""
+def _mark_period(axes: Axes, period: dict[str, Any], height: float, has_peak: bool) -> None:
+    """Mark a period that was found: in this periodogram, or in that of some detours alone."""
     frequency = period["frequency"]
+    look: dict[str, Any] = {"label": "period, with its part of the detours"}
+    if not has_peak:
+        look = {"label": "period of the longest alone, or of what others leave: no peak here",
+                "linestyle": ":", "fillstyle": "none"}  # fmt: skip
     axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9,
-              marker="v", markersize=4, markevery=[1],
-              label="period, with its part of the detours")  # fmt: skip
+              marker="v", markersize=4, markevery=[1], **look)  # fmt: skip
     low, high = np.log(axes.get_xlim())
     left = (np.log(frequency) - low) / (high - low) < 0.5
     text = f"{frequency:.4g} Hz ({show_seconds(period['seconds'], 3)}): {period['share']:.1%}"
@@ -477,11 +518,12 @@ def collectives(parts: Sequence[CollectiveTable]) -> Any:
             if len(known) > 1:
                 axis.annotate(f"{other} {unit}", (x[rows_[-1]], part.mean[rows_[-1]]), ha="right",
                               xytext=(0, 4), textcoords="offset points", fontsize=7.5)  # fmt: skip
-        if x.max(initial=0) > 8 * max(int(x[x > 0].min(initial=1)), 1):
+        least = max(int(x[x > 0].min(initial=x.max(initial=1))), 1)
+        if x.max(initial=0) >= (4 if by_ranks else 8) * least:
             axis.set_xscale("symlog" if (x == 0).any() else "log", base=2)
         places = np.unique(x)
         if len(places) <= 5:
-            axis.set_xticks(places, [f"{place}" for place in places])
+            axis.set_xticks(places, [f"{place:,}" for place in places])
             axis.minorticks_off()
         axis.set_xlabel("ranks" if by_ranks else "bytes")
         axis.set_ylabel("latency")

@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
+from ..answer import FIRST
 from ..fields import first_few, parameter, shorten
 from ..results.figures import AxisScale
 from ..stats import Estimate
@@ -101,7 +102,7 @@ def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
         value = 0.0
     least = 3 if unit == "s" else 6
     digits = next((d for d in range(least, 12) if _tells(ticks, d, step)), 12)
-    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
+    return show_seconds(value, digits) if unit == "s" else f"{value:,.{digits}g}"
 
 
 def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
@@ -481,12 +482,34 @@ def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     return count_left_out(len(shown), len(known), "observables") + named
 
 
+MAX_ABOVE = 2
+"""Lines of text above a picture; the others stand below it."""
+
+
+def _above_and_below(
+    told: Sequence[str], room: int, letters: int, caution: bool
+) -> tuple[list[str], list[str]]:
+    """The lines of the first texts, as many as have room, and those of the others.
+
+    A caution, which is the first one, stands above with its beginning in any case.
+    """
+    count = len(told)
+    while count and len(_lines("; ".join(told[:count]), letters)) > room:
+        count -= 1
+    above, below = ("; ".join(part) for part in (told[:count], told[count:]))
+    first = above if count or not caution else told[0]
+    lines = _lines(first, letters, max_lines=max(room, 1), placeholder=" …") if first else []
+    return lines, _lines(below, letters)
+
+
 def finish(
     figure: Figure, title: str, subtitle: Sequence[str], handles: Sequence[Any] = ()
 ) -> None:
     """Put the title above the axes and one legend below them; empty subtitles are left out.
 
     The legend has `handles`, then what was drawn with a label, in panels without their own legend.
+    Of title and subtitle `MAX_ABOVE` lines stand above, a caution's first one among them; what has
+    no room there is below the legend.
     """
     asked = _OPTIONS.get()
     width, height = asked.size or figure.get_size_inches()
@@ -503,25 +526,34 @@ def finish(
         handle.set_label(wrapped(handle.get_label(), width / columns - 0.65, 8, 3))
     legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
     usual = 0.17 * -(-len(handles) // columns)
-    heading = wrapped(title, 0.97 * width, 12, 4)  # bold letters are wider
-    lines = _lines("; ".join(filter(None, subtitle)), round(14 * width))
+    told = list(filter(None, subtitle))
+    caution = bool(told) and getattr(told[0], "place", "") == FIRST
+    # Bold letters are wider.
+    heading = wrapped(title, 0.97 * width, 12, MAX_ABOVE - caution)
+    if heading.endswith("…") and not title.endswith("…"):
+        told.insert(int(caution), title)
+    above, below = _above_and_below(told, MAX_ABOVE - lines_of(heading), round(14 * width), caution)
     # Lines that most pictures lack do not take from the room of the axes.
     if asked.size is None:
         height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
-        height += legend - usual + 0.15 * max(len(lines) - 2, 0)
+        height += legend - usual + 0.15 * len(below)
     figure.set_size_inches(width, height)
     figure.text(0.5, 1 - 0.1 / height, heading, ha="center", va="top", fontsize=11,
                 weight="bold", parse_math=False)  # fmt: skip
     top = 0.17 + 0.17 * lines_of(heading)
-    figure.text(0.5, 1 - top / height, "\n".join(lines), ha="center", va="top", fontsize=8.5,
+    figure.text(0.5, 1 - top / height, "\n".join(above), ha="center", va="top", fontsize=8.5,
                 parse_math=False)  # fmt: skip
+    foot = 0.06 * bool(below) + 0.15 * len(below)
+    if below:
+        figure.text(0.5, 0.05 / height, "\n".join(below), ha="center", va="bottom", fontsize=8.5,
+                    parse_math=False)  # fmt: skip
     if handles:
         shown = figure.legend(handles=list(handles), loc="lower center", ncols=columns, fontsize=8,
-                              handlelength=3)  # fmt: skip
+                              handlelength=3, bbox_to_anchor=(0.5, foot / height))  # fmt: skip
         for text in shown.get_texts():
             text.set_parse_math(False)
-    top += 0.06 + 0.15 * len(lines)
-    bottom = 0.1 + legend
+    top += 0.06 + 0.15 * len(above)
+    bottom = 0.1 + legend + foot
     if asked.size is not None:
         _check_room(figure, top + bottom)
     figure.tight_layout(rect=(0, bottom / height, 1, 1 - top / height))

@@ -18,6 +18,8 @@ from ..observables import OF_A_CYCLE, Observable, Target
 from ..studies import Study, axis_unit, value_text
 from ..studies.validation import FIGURES, check_figure_name
 
+_LOG_RANKS_FROM = 4.0  # times the fewest: a collective's steps grow with the logarithm
+
 
 def numeric(values: Sequence[Any]) -> bool:
     """Return whether an axis has numbers as its values, all different."""
@@ -93,10 +95,13 @@ class AxisScale:
     """The scale on which the values of an axis are drawn: powers of two, decades, numbers, texts.
 
     `unit` is that of the values: "s", "s/B", "B" or "". `exponents`: powers of two are told as
-    2^10, where all are such and have no unit.
+    2^10, where all are such and have no unit. Positive numbers are on a logarithmic axis where the
+    largest is at least `log_from` times the smallest.
     """
 
-    def __init__(self, values: Sequence[Any], unit: str = "", exponents: bool = True):
+    def __init__(
+        self, values: Sequence[Any], unit: str = "", exponents: bool = True, log_from: float = 20.0
+    ):
         self.values = list(values)
         self.unit = unit
         positive = numeric(self.values) and min(self.values) > 0
@@ -105,7 +110,7 @@ class AxisScale:
             self.scale = "text"
         elif powers:
             self.scale = "log2"
-        elif positive and max(self.values) / min(self.values) >= 20:
+        elif positive and max(self.values) / min(self.values) >= log_from:
             self.scale = "log10"
         else:
             self.scale = "linear"
@@ -147,7 +152,9 @@ class AxisScale:
 def scale_of(study: Study, name: str, values: Sequence[Any]) -> AxisScale:
     """Choose where values of an axis are drawn; points named by numbers keep their names."""
     named = any(axis.name == name and not (axis.path or axis.rule) for axis in study.axes)
-    return AxisScale(values, axis_unit(study, name), exponents=not named)
+    of_ranks = any(axis.name == name and "ranks" in (axis.name, axis.path) for axis in study.axes)
+    log_from = {"log_from": _LOG_RANKS_FROM} if of_ranks else {}
+    return AxisScale(values, axis_unit(study, name), not named, **log_from)
 
 
 def show_ranks(ranks: int) -> str:
@@ -317,6 +324,15 @@ def kind_of(study: Study, name: str) -> str:
         return target.statistic
     observable = _observable_of(study, name)
     return "" if observable is None else str(observable.kind)
+
+
+def quantity(study: Study, name: str) -> str:
+    """The title of an axis or panel: what a column is, and its name where that does not say so.
+
+    Its unit stands at the ticks.
+    """
+    kind, told = (text.replace("_", " ") for text in (kind_of(study, name), name))
+    return told if kind in told else f"{kind} ({told})"
 
 
 def variant_of(study: Study, name: str) -> str:

@@ -415,7 +415,9 @@ class GridMap:
         """The map of an observable before anything is known."""
         kinds = {"slowdown": "slowdown", "gain": "gain", "cycle_gain": "gain", "optimal_T": "T"}
         kind = kinds.get(figures.kind_of(study, name), "other")
-        title = name.replace("_", " ") + ": the smallest not told from the best" * (kind == "T")
+        title = figures.quantity(study, name) + ": the smallest not told from the best" * (
+            kind == "T"
+        )
         numbers, marks = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
         return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
 
