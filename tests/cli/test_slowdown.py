@@ -395,7 +395,8 @@ def test_what_to_do_stands_in_the_text_and_the_json_and_in_no_picture(
     told = []
 
     def keep(figure, _):
-        told.append(" ".join(figure.texts[1].get_text().split()))
+        texts = [text.get_text() for text in figure.texts[1:]]  # above the picture and below it
+        told.append(" ".join(" ".join(texts).split()))
 
     monkeypatch.setattr("jitterfly.plots.draw.save", keep)
     given = ("--noise", FILE, "--realizations", 20, "--picture", tmp_path / "a.png")

@@ -1,7 +1,9 @@
 """Figures of studies: each kind, labels, unfinished runs, reproducibility; trace picture."""
 
 import importlib
+import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -728,3 +730,63 @@ def test_a_value_without_an_interval_has_a_ring_and_the_legend_says_so(kind):
     assert words.count("no interval is known") == 1
     rings = [line for axes in figure.axes for line in axes.lines if line.get_fillstyle() == "none"]
     assert len(rings) == 4  # completion and slowdown
+
+
+ALGORITHMS = """
+name = "chosen"
+seed = 3
+realizations = { max = 30 }
+[case]
+network = { kind = "loggops", L = "1us", o = "0.2us" }
+noise = [{ kind = "periodic", period = "1ms", duration = "10us", start = "stationary" }]
+[axes.ranks]
+values = [16, 32, 64]
+[axes.algorithm]
+values = ["recursive_doubling_allreduce", "ring_allreduce", "rabenseifner_allreduce"]
+"""
+
+
+def test_only_the_cells_that_are_asked_for(tmp_path, capsys, monkeypatch):
+    """`plot` draws and prints them, with the numbers that they have in the whole run."""
+    monkeypatch.chdir(tmp_path)
+    Path("chosen.toml").write_text(ALGORITHMS)
+    assert main(["run", "chosen.toml", "--out", "out", "-q"]) == 0
+    whole = capsys.readouterr().out
+    before = {file.name for file in Path("out").iterdir()}
+    assert main(["plot", "out", "--where", "algorithm=ring", "--where", "ranks=16,64"]) == 0
+    told = capsys.readouterr().out
+    rows = [line.split() for line in told.splitlines() if line.lstrip().startswith("2^")]
+    assert [row[0] for row in rows] == ["2^4", "2^6"]
+    assert all(row in [line.split() for line in whole.splitlines()] for row in rows)
+    assert "not in this study" not in told
+    named = "chosen_algorithm=ring_ranks=16,64.png"
+    assert f"written: {Path('out') / named}" in told
+    assert {file.name for file in Path("out").iterdir()} == {*before, named}
+    store = Store.open("out")
+    part = store.where(algorithm=["ring", "recursive"], ranks=[16, 64])
+    assert len(part.cells) == 4
+    cell = part.cell(algorithm="ring_allreduce", ranks=64)
+    same = store.cell(algorithm="ring_allreduce", ranks=64)
+    estimates = (one.estimate(at, "slowdown", "mean") for one, at in ((part, cell), (store, same)))
+    assert len(set(map(str, estimates))) == 1
+    titles = [axes.get_title() for axes in part.plot().axes]
+    assert titles[:2] == ["recursive_doubling_allreduce", "ring_allreduce"]
+    assert main(["plot", "out", "--where", "algorithm=ring", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["cell"]["algorithm"] for row in rows} == {"ring_allreduce"}
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("algorithm", "--where must be AXIS=POINT[,...]"),
+        ("speed=3", "axis must be one of"),
+        ("algorithm=r", "'r' is the beginning of several of"),
+        ("ranks=17", "'17' is the beginning of none of"),
+    ],
+)
+def test_cells_that_there_are_not(tmp_path, capsys, where, said):
+    Path(tmp_path / "chosen.toml").write_text(ALGORITHMS)
+    jf.load_study(tmp_path / "chosen.toml").run(tmp_path / "out", realizations=2)
+    assert main(["plot", str(tmp_path / "out"), "--where", where]) == 2
+    assert said in capsys.readouterr().err

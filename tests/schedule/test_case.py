@@ -656,6 +656,7 @@ def test_a_cell_is_explained(folder, capsys):
     assert main(["explain", "app.goal", "--network", NETWORK, *noise, *words]) == 0
     alone = json.loads(capsys.readouterr().out)
     assert (found.pop("cell"), alone.pop("cell")) == ("D=100us", None)
+    assert found.pop("command_line") != alone.pop("command_line")
     assert found == alone
     changed(folder, (AXIS, DURATION), ("[case]", '[case]\norder = "arrival"'))
     assert main(["explain", "study.toml", "--slowest", "10%", "--realizations", "20"]) == 0

@@ -251,7 +251,7 @@ def _run(chosen: argparse.Namespace) -> int:
         )
     if path != chosen.study:
         tell(f"study: {path}")
-    study = load_study(path, full=chosen.full, choose=_choices(chosen.choose))
+    study = load_study(path, full=chosen.full, choose=choices(chosen.choose))
     out = chosen.out or Path("results") / (f"{study.name}_full" if chosen.full else study.name)
     if shard is not None and not chosen.shard:
         _check_array(shard, out)
@@ -293,15 +293,15 @@ def _check_array(shard: Any, out: Path) -> None:
         )
 
 
-def _choices(texts: list[str] | None) -> dict[str, list[str]]:
+def choices(texts: list[str] | None, option: str = "--choose") -> dict[str, list[str]]:
     """Points by axis, from `AXIS=POINT,...`."""
-    choices: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for text in texts or ():
         axis, equals, points = _decoded(text).partition("=")
         if not (axis and equals and points):
-            raise ValueError(f"--choose must be AXIS=POINT[,...], got {text!r}")
-        choices.setdefault(axis, []).extend(point.strip() for point in points.split(","))
-    return choices
+            raise ValueError(f"{option} must be AXIS=POINT[,...], got {text!r}")
+        found.setdefault(axis, []).extend(point.strip() for point in points.split(","))
+    return found
 
 
 def _list(as_json: bool) -> None:
@@ -472,9 +472,10 @@ def run_as_json(store: Any) -> dict[str, Any]:
     """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
     from ..results import Results
     from ..store.export import read_numbers
-    from ..store.numbers import COLUMNS
+    from ..store.numbers import COLUMNS, Numbers
 
-    study, numbers = store.study, read_numbers(store.path)
+    study = store.study
+    numbers = Numbers.of(store) if store.is_part else read_numbers(store.path)
     axes = numbers.axis_names
     rows = [
         {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..fields import counted, first_few, some_are
 from .output import add_json, print_json, warn_without_matplotlib
-from .run import RUN_FILES, check_study, run_as_json, show
+from .run import RUN_FILES, check_study, choices, run_as_json, show
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -33,6 +33,10 @@ def add_parsers(commands: Any) -> None:
         "--size", dest="figsize", metavar="WxH", help="inches, such as 7x4; default: as it needs"
     )
     plot.add_argument("--title", metavar="TEXT", help="in place of the study's")
+    plot.add_argument(
+        "--where", action="append", metavar="AXIS=POINT[,...]",
+        help="only the cells there, such as algorithm=ring; again for another axis",
+    )  # fmt: skip
     plot.add_argument("--out", "--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
     plot.set_defaults(run=_plot)
@@ -151,9 +155,11 @@ def _plot(chosen: argparse.Namespace) -> None:
     from ..store import Store
 
     store = Store.open(chosen.results)
+    if chosen.where:
+        store = store.where(choices(chosen.where, "--where"))
     check_study(store.study, stored=True)
     given = [word for word in (chosen.kind, chosen.observable) if word]
-    name = "_".join([store.study.name, *given]).replace("/", "-")
+    name = "_".join([store.study.name, *given, *(chosen.where or ())]).replace("/", "-")
     path = chosen.out or store.path / f"{name}.png"
     if not (chosen.json or given):  # also where no picture can be written
         show(store)

@@ -278,7 +278,8 @@ class Results:
     @cached_property
     def names_in_cells(self) -> list[Collection[str]]:
         """The observables of each cell; of many cells as they were written down, which is quick."""
-        kept = Numbers.read_cached(self.store.path) if len(self.cells) >= MANY else None
+        of_all = len(self.cells) >= MANY and not self.store.is_part
+        kept = Numbers.read_cached(self.store.path) if of_all else None
         if kept is None:
             return [cell.families for cell in self.cells]
         names = kept.about["observables"]

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial, reduce
 from operator import add
 from pathlib import Path
@@ -43,7 +45,7 @@ from ..progress import timed_phase
 from ..stats import Estimate
 from ..studies import STREAM_VERSION, Cell, Study
 from ..studies.grid import digest
-from ..studies.study import find_cell
+from ..studies.study import BaseReplaced, find_cell, labels_of_value
 from . import numbers, run_directory
 from .records import (
     RAW,
@@ -81,7 +83,7 @@ _MOST_COMPUTED_BYTES = 2**26
 
 
 class Store:
-    """A study's directory; `meta` is the content of store.json."""
+    """A study's directory; `meta` is the content of store.json, `is_part`: see `where`."""
 
     def __init__(self, path: Path, study: Study, meta: Mapping[str, Any], new: Sequence[Path] = ()):
         self.path, self.study, self.meta = Path(path), study, dict(meta)
@@ -94,6 +96,7 @@ class Store:
         self._computed_bytes = 0
         self._decisions: dict[int, tuple[int, Decision]] = {}
         self.known_numbers: dict[Any, numbers.Numbers] = {}
+        self.is_part = False
 
     def __repr__(self) -> str:
         return f"Store({self.study.name!r} in {str(self.path)!r}: {len(self.cells)} cells)"
@@ -204,6 +207,45 @@ class Store:
         (100,)
         """
         return find_cell(self.study, {**(values or {}), **more})
+
+    def where(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Store:
+        """The part of the run that is at some values of axes, to read: for a table or a picture.
+
+        Parameters
+        ----------
+        values, **more
+            By the axes' names a value, or a list of them: as in the study, the beginning of one
+            alone ("ring"), or numbers (times in seconds).
+
+        Raises
+        ------
+        ValueError
+            There is no such axis or value, or what the study observes needs another one.
+
+        Examples
+        --------
+        >>> import jitterfly as jf
+        >>> case = jf.Case(ranks=4, network=jf.LogGOPS(L="1us", o="200ns"),
+        ...                noise=[jf.PeriodicNoise(period="1ms", duration="20us")])
+        >>> study = jf.Study("ranks", case=case, axes=[jf.Axis("ranks", [16, 64])],
+        ...                  budget=jf.RealizationBudget(max=100))
+        >>> [cell.labels["ranks"] for cell in study.run().where(ranks=64).cells]
+        ['64']
+        """
+        asked = {**(values or {}), **more}
+        axes = {axis.name: axis for axis in self.study.axes}
+        for name, given in asked.items():
+            check_choice(name, "axis", list(axes))
+            wanted = given if isinstance(given, (list, tuple)) else [given]
+            labels = [label for one in wanted
+                      for label in labels_of_value(self.study, name, one) or [one]]  # fmt: skip
+            axes[name] = axes[name].choose(labels)
+        with warnings.catch_warnings():  # what is chosen may set all that the base case says
+            warnings.simplefilter("ignore", BaseReplaced)
+            study = replace(self.study, axes=tuple(axes.values()))
+        part = Store(self.path, study, self.meta | {"cells": []})
+        part.is_part = True
+        return part
 
     # --- adding
 
