@@ -19,12 +19,12 @@ EXCHANGE, FORWARD, MESSAGE = 2, 3, 5
 class Congested(Source):
     """Delays of messages in ticks, by (message, cycle, number, receiver).
 
-    `network`: the engine's; `hosts`: those of it that are used.
+    `network`: the engine's; `used`: how many hosts of it are.
     """
 
     delays: dict
     network: object
-    hosts: int
+    used: int
     perturbation: str
     node_ranks = 1
     begin, end = MIN, MAX
@@ -36,7 +36,7 @@ class Congested(Source):
     def apply(self, core, program, whole=False):
         kinds = ("none", "rand", "bisect", "bisect_fb")
         given = core.CongestionProgram(
-            hosts=self.network.hosts, used=self.hosts, ranks=program.ranks,
+            hosts=self.network.hosts, used=self.used, ranks=program.ranks,
             perturbation=kinds.index(self.perturbation), offsets=[0], senders=[], receivers=[],
             chain=[])  # fmt: skip
         self.network.give(given, whole=whole or program.has_copies)
