@@ -86,41 +86,53 @@ py::dict third_moments(const std::vector<Ticks>& samples) {
   dict["sums"] = to_list(found.sums);
   dict["products"] = to_list(found.products);
   dict["triples"] = to_list(found.triples);
-  dict["unequal"] = found.unequal;
+  dict["less"] = found.less;
+  dict["more"] = found.more;
   dict["nonzero"] = found.nonzero;
   return dict;
 }
 
-// Starts and counts of the buckets, and their level.
-py::tuple to_tuple(const Histogram& histogram) {
+// In how many realizations x is smaller than y, equal, larger.
+py::tuple count_wins(const Ticks& x, const Ticks& y) {
+  if (x.size() != y.size()) throw std::invalid_argument("x and y must be of the same size");
+  const auto n = static_cast<std::size_t>(x.size());
+  std::size_t counts[3] = {};
+  jf::without_gil([&] { jf::statistics::choose_loops().compare(x.data(), y.data(), n, counts); });
+  return py::make_tuple(counts[0], n - counts[0] - counts[1], counts[1]);
+}
+
+// Starts and counts of the buckets, their level, and the ends of the samples.
+using HistogramParts = std::tuple<Ticks, Ticks, int, Tick, Tick>;
+
+HistogramParts to_tuple(const Histogram& histogram) {
   const auto size = static_cast<py::ssize_t>(histogram.buckets.size());
-  py::array_t<Tick> starts(size), counts(size);
+  Ticks starts(size), counts(size);
   auto start = starts.mutable_unchecked<1>(), count = counts.mutable_unchecked<1>();
   for (py::ssize_t i = 0; i < size; ++i) {
     const jf::statistics::Bucket& bucket = histogram.buckets[static_cast<std::size_t>(i)];
     start(i) = bucket.start;
     count(i) = bucket.count;
   }
-  return py::make_tuple(starts, counts, histogram.level);
+  return {starts, counts, histogram.level, histogram.low, histogram.high};
 }
 
-py::tuple count_buckets(const Ticks& values) {
+HistogramParts count_buckets(const Ticks& values) {
   const auto n = static_cast<std::size_t>(values.size());
   return to_tuple(jf::without_gil([&] { return jf::statistics::count(values.data(), n); }));
 }
 
-Histogram histogram_of(const std::tuple<Ticks, Ticks, int>& given) {
-  const auto& [starts, counts, level] = given;
+Histogram histogram_of(const HistogramParts& given) {
+  const auto& [starts, counts, level, low, high] = given;
   if (starts.size() != counts.size())
     throw std::invalid_argument("counts must be one for each of starts");
-  Histogram histogram{level, {}};
+  Histogram histogram{level, {}, low, high};
+  histogram.buckets.reserve(static_cast<std::size_t>(starts.size()));
   for (py::ssize_t i = 0; i < starts.size(); ++i)
     histogram.buckets.push_back({starts.data()[i], counts.data()[i]});
   return histogram;
 }
 
-py::tuple merge_buckets(const std::tuple<Ticks, Ticks, int>& one,
-                        const std::tuple<Ticks, Ticks, int>& other) {
+HistogramParts merge_buckets(const HistogramParts& one, const HistogramParts& other) {
   return to_tuple(jf::statistics::merge(histogram_of(one), histogram_of(other)));
 }
 
@@ -144,17 +156,20 @@ py::tuple column_ends(const Columns& values) {
   return py::make_tuple(jf::as_array(found.low), jf::as_array(found.high));
 }
 
-// Each column less its base, in the fewest bytes that the caller found for all.
+// Each column less its base, in the fewest bytes that the caller found for all; realization by
+// realization, or column by column.
 void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
   const bool fits = packed.ndim() == 2 && values.ndim() == 2 &&
                     packed.shape(0) == values.shape(0) && packed.shape(1) == values.shape(1) &&
                     base.size() == values.shape(1);
-  if (!fits || !(packed.flags() & py::array::c_style) || packed.dtype().kind() != 'u')
+  const bool by_rows = packed.flags() & py::array::c_style;
+  if (!fits || !(by_rows || packed.flags() & py::array::f_style) || packed.dtype().kind() != 'u')
     throw std::invalid_argument("packed must be unsigned, in order, and of the shape of values");
   const SampleColumns samples = samples_of(values);
   const auto pack_as = [&]<class Offset>(Offset) {
     auto* out = static_cast<Offset*>(packed.mutable_data());
-    jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out); });
+    const auto call = by_rows ? jf::statistics::pack<Offset> : jf::statistics::pack_columns<Offset>;
+    jf::without_gil([&] { call(samples, base.data(), out); });
   };
   switch (packed.itemsize()) {
     case 1:
@@ -199,6 +214,7 @@ Ticks quotients(const Ticks& x, const Ticks& y, double one) {
 void jf::bind_statistics(py::module_& m) {
   m.def("cross_moments", &cross_moments, py::arg("values"), py::arg("columns"));
   m.def("third_moments", &third_moments, py::arg("samples"));
+  m.def("count_wins", &count_wins, py::arg("x"), py::arg("y"));
   m.def("count_buckets", &count_buckets, py::arg("values"));
   m.def("merge_buckets", &merge_buckets, py::arg("one"), py::arg("other"));
   m.def("order_statistics", &order_statistics<Tick>, py::arg("samples").noconvert(),

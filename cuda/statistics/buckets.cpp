@@ -1,29 +1,58 @@
-// Histograms of samples: a hash table that grows coarser as more buckets fill; merging of two.
+// Histograms of samples: tables of buckets, which are divided or joined as these ask; merging of two.
 // Order statistics: only the samples in the buckets of these ranks are looked at more closely.
 #include "statistics/buckets.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
+
+#include "statistics/loops.h"
 
 namespace jf::statistics {
 namespace {
 
-constexpr int kDigits = 11;                    // binary digits of a sample's size that are kept
 constexpr std::size_t kMostBuckets = 1 << 13;  // where these digits do not ask for more
 constexpr int kCoarsest = 64 - kDigits;
-constexpr std::size_t kMostSlots = 1 << 15;  // to begin with
+constexpr int kTableBits = 15;                // of the cells of a table, which stay in the cache
+constexpr std::size_t kMostAtOnce = 1 << 22;  // samples that are counted in one table
+
+using Size = std::uint64_t;
+Size size_of(Tick value) {
+  const auto bits = static_cast<Size>(value);
+  return value < 0 ? 0 - bits : bits;
+}
+Tick with_sign_of(Tick value, Size size) { return static_cast<Tick>(value < 0 ? 0 - size : size); }
+
+// The digits of a size that its bucket at a level lacks.
+int shift_of(Size size, int level) {
+  return std::clamp(static_cast<int>(std::bit_width(size)) - kDigits, 0, level);
+}
 
 // Of the bucket that a sample is in at a level: the value that is nearest to 0.
 Tick start_of(Tick value, int level) {
-  const auto bits = static_cast<std::uint64_t>(value);
-  const std::uint64_t size = value < 0 ? 0 - bits : bits;
-  const int shift = std::clamp(static_cast<int>(std::bit_width(size)) - kDigits, 0, level);
-  const std::uint64_t start = size >> shift << shift;
-  return static_cast<Tick>(value < 0 ? 0 - start : start);
+  const int shift = shift_of(size_of(value), level);
+  return with_sign_of(value, size_of(value) >> shift << shift);
+}
+
+// The number of a sample's bucket among those of a level, from that of 0 on: see `Loops::number`.
+Size number_of(Size size, int level) {
+  const int shift = shift_of(size, level);
+  return (static_cast<Size>(shift) << (kDigits - 1)) + (size >> shift);
+}
+Tick number_of(Tick value, int level) {
+  return with_sign_of(value, number_of(size_of(value), level));
+}
+
+// The bucket of a number: its value that is nearest to 0.
+Tick start_of_number(Tick number, int level) {
+  const Size size = size_of(number), octave = std::max(size >> (kDigits - 1), Size{1}) - 1;
+  const Size shift = std::min(octave, static_cast<Size>(level));
+  return with_sign_of(number, (size - (shift << (kDigits - 1))) << shift);
 }
 
 // Joins neighbours that are one bucket at this level, in place. Starts ascend with the values, so
@@ -44,63 +73,120 @@ bool too_many(std::size_t buckets, int level) {
   return buckets > kMostBuckets && level < kCoarsest;
 }
 
-// Buckets by a hash of their start, with linear probing. A slot is free where its count is 0.
+// Makes buckets as coarse as the samples ask for.
+void coarsen(Histogram& found) {
+  std::vector<Bucket>& buckets = found.buckets;
+  if (!too_many(buckets.size(), found.level)) return;
+  std::array<std::size_t, kCoarsest + 1> joined{};  // from this level on, with the one before
+  for (std::size_t i = 1; i < buckets.size(); ++i) {
+    const Tick a = buckets[i - 1].start, b = buckets[i].start;
+    const int differ = static_cast<int>(std::bit_width(size_of(a) ^ size_of(b)));
+    if (differ <= kCoarsest && start_of(a, differ) == start_of(b, differ))
+      ++joined[static_cast<std::size_t>(differ)];
+  }
+  std::size_t left = buckets.size();
+  while (too_many(left, found.level)) left -= joined[static_cast<std::size_t>(++found.level)];
+  join(buckets, found.level);
+}
+
+std::vector<Bucket> count_one_by_one(const Tick* values, std::size_t n) {
+  std::vector<Tick> sorted(values, values + n);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<Bucket> buckets;
+  for (const Tick value : sorted) {
+    if (buckets.empty() || buckets.back().start != value) buckets.push_back({value, 0});
+    ++buckets.back().count;
+  }
+  return buckets;
+}
+
+// A table of cells, in groups of 2^bits: each is of buckets of a level that follow each other.
 class Table {
  public:
-  // For so many samples.
-  explicit Table(std::size_t n) {
-    rehash(std::bit_ceil(std::clamp(4 * n, std::size_t{64}, kMostSlots)));
-  }
-
-  void add(Tick start, Tick count) {
-    Bucket& slot = slots_[slot_of(start)];
-    used_ += slot.count == 0;
-    slot = {start, slot.count + count};
-    while (too_many(used_, level_)) {
-      ++level_;
-      rehash(slots_.size());
-    }
-    if (2 * used_ > slots_.size()) rehash(2 * slots_.size());
+  // Of all buckets between the ends of the samples, at the finest level at which they are few.
+  Table(const Tick* values, std::size_t n, Tick low, Tick high)
+      : values_(values), low_(low), cells_(n) {
+    const auto last = [&] {
+      return static_cast<Size>(number_of(high, level_)) - static_cast<Size>(number_of(low, level_));
+    };
+    while (level_ < kCoarsest && last() >> kTableBits != 0) ++level_;
+    bits_ = static_cast<int>(std::bit_width(last()));
+    first_ = {number_of(low, level_)};
+    number(0, n, first_[0], cells_.data());
+    count();
   }
 
   int level() const { return level_; }
 
-  std::vector<Bucket> ascending() const {
+  // Those that hold any sample, ascending.
+  std::size_t filled() const { return filled_; }
+  std::vector<Bucket> buckets() const {
     std::vector<Bucket> found;
-    found.reserve(used_);
-    for (const Bucket& slot : slots_)
-      if (slot.count != 0) found.push_back(slot);
-    std::sort(found.begin(), found.end(),
-              [](const Bucket& a, const Bucket& b) { return a.start < b.start; });
+    found.reserve(filled_);
+    for_each_filled([&](std::size_t, Tick number, Cell count) {
+      found.push_back({start_of_number(number, level_), count});
+    });
     return found;
   }
 
- private:
-  std::size_t slot_of(Tick start) const {
-    const std::uint64_t mixed = static_cast<std::uint64_t>(start) * 0x9E3779B97F4A7C15;
-    auto at = static_cast<std::size_t>(mixed >> shift_);
-    while (slots_[at].count != 0 && slots_[at].start != start) at = (at + 1) & (slots_.size() - 1);
-    return at;
-  }
-
-  void rehash(std::size_t slots) {
-    std::vector<Bucket> before(slots);
-    before.swap(slots_);
-    shift_ = 64 - std::countr_zero(slots);
-    used_ = 0;
-    for (const Bucket& one : before) {
-      if (one.count == 0) continue;
-      const Tick start = start_of(one.start, level_);
-      Bucket& slot = slots_[slot_of(start)];
-      used_ += slot.count == 0;
-      slot = {start, slot.count + one.count};
+  // Divides each bucket that holds any sample into those of a finer level.
+  void divide() {
+    const int digits = std::min(level_, kTableBits - static_cast<int>(std::bit_width(filled_ - 1)));
+    const int coarse = level_;
+    std::vector<Tick> first;
+    std::vector<Cell> added(counts_.size());  // to the number of a sample, for its cell
+    for_each_filled([&](std::size_t cell, Tick number, Cell) {
+      const Tick start = start_of_number(number, coarse);
+      const Size rest = (Size{1} << shift_of(size_of(start), coarse)) - 1;
+      const Size lowest = start < 0 ? size_of(start) | rest : size_of(start);
+      const Tick own = with_sign_of(start, number_of(lowest, coarse - digits));
+      added[cell] = static_cast<Cell>((first.size() << digits) - static_cast<Size>(own));
+      first.push_back(own);
+    });
+    level_ = coarse - digits;
+    bits_ = digits;
+    first_ = std::move(first);
+    std::vector<Cell> numbers(kBlock);
+    for (std::size_t at = 0; at < cells_.size(); at += kBlock) {
+      const std::size_t size = std::min(kBlock, cells_.size() - at);
+      number(at, size, 0, numbers.data());
+      for (std::size_t i = 0; i < size; ++i) cells_[at + i] = added[cells_[at + i]] + numbers[i];
     }
+    count();
   }
 
-  int level_ = 0;
-  int shift_ = 0;
-  std::size_t used_ = 0;
-  std::vector<Bucket> slots_;
+ private:
+  using Cell = std::uint32_t;
+
+  // Of the buckets of some samples, less `first`.
+  void number(std::size_t at, std::size_t n, Tick first, Cell* out) const {
+    const bool far = low_ > 0 && shift_of(size_of(low_), kCoarsest) >= level_;
+    loops_.number(values_ + at, n, level_, far, static_cast<Cell>(first), out);
+  }
+
+  void count() {
+    counts_.assign(first_.size() << bits_, 0);
+    for (const Cell cell : cells_) ++counts_[cell];
+    const auto empty = std::count(counts_.begin(), counts_.end(), Cell{0});
+    filled_ = counts_.size() - static_cast<std::size_t>(empty);
+  }
+
+  // Calls use(cell, number of its bucket, samples).
+  void for_each_filled(const auto& use) const {
+    const std::size_t mask = (std::size_t{1} << bits_) - 1;
+    for (std::size_t cell = 0; cell < counts_.size(); ++cell)
+      if (counts_[cell] != 0)
+        use(cell, first_[cell >> bits_] + static_cast<Tick>(cell & mask), counts_[cell]);
+  }
+
+  const Loops& loops_ = choose_loops();
+  const Tick* values_;
+  Tick low_;  // the smallest of all
+  std::size_t filled_ = 0;
+  int level_ = 0, bits_ = 0;
+  std::vector<Tick> first_;   // number of the first bucket of each group
+  std::vector<Cell> cells_;   // of each sample
+  std::vector<Cell> counts_;  // of each cell
 };
 
 // Keys are unsigned, and ascend as samples do.
@@ -185,26 +271,45 @@ template std::vector<Tick> order_statistics(const Tick*, std::size_t, const Rank
 template std::vector<double> order_statistics(const double*, std::size_t, const Ranks&);
 
 Histogram count(const Tick* values, std::size_t n) {
-  Table table(n);
-  for (std::size_t i = 0; i < n;) {
-    // Many samples in turn are alike, such as those that no noise met.
-    const int level = table.level();
-    const Tick start = start_of(values[i], level);
-    Tick count = 1;
-    for (++i; i < n && start_of(values[i], level) == start; ++i) ++count;
-    table.add(start, count);
+  if (n == 0) return {};
+  if (n > kMostAtOnce)
+    return merge(count(values, kMostAtOnce), count(values + kMostAtOnce, n - kMostAtOnce));
+  Tick low = values[0], high = low;
+  choose_loops().extend(values, n, &low, &high);
+  // Many samples may be alike, such as those that no noise met: the smallest of a few tells which.
+  const std::size_t few = std::min(n, kBlock);
+  const Tick usual = *std::min_element(values, values + few);
+  if (2 * static_cast<std::size_t>(std::count(values, values + few, usual)) > few) {
+    std::vector<Tick> others(n);
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      others[used] = values[i];
+      used += values[i] != usual;
+    }
+    const Histogram same{0, {{usual, static_cast<Tick>(n - used)}}, usual, usual};
+    return merge(same, count(others.data(), used));
   }
-  return {table.level(), table.ascending()};
+  if (n <= kMostBuckets) return {0, count_one_by_one(values, n), low, high};
+  Table table(values, n, low, high);
+  // Fewer would not tell at which finer level there are too many.
+  while (table.level() > 0 && table.filled() <= kMostBuckets) table.divide();
+  Histogram found{table.level(), table.buckets(), low, high};
+  coarsen(found);
+  return found;
 }
 
 Histogram merge(const Histogram& one, const Histogram& other) {
-  Histogram found{std::max(one.level, other.level), {}};
+  if (one.buckets.empty() || other.buckets.empty()) return one.buckets.empty() ? other : one;
+  Histogram found{std::max(one.level, other.level),
+                  {},
+                  std::min(one.low, other.low),
+                  std::max(one.high, other.high)};
   found.buckets.resize(one.buckets.size() + other.buckets.size());
   std::merge(one.buckets.begin(), one.buckets.end(), other.buckets.begin(), other.buckets.end(),
              found.buckets.begin(),
              [](const Bucket& a, const Bucket& b) { return a.start < b.start; });
   join(found.buckets, found.level);
-  while (too_many(found.buckets.size(), found.level)) join(found.buckets, ++found.level);
+  coarsen(found);
   return found;
 }
 

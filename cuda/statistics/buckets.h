@@ -14,10 +14,11 @@ struct Bucket {
   Tick count;
 };
 
-// Ascending, at the level that the samples ask for.
+// Ascending, at the level that the samples ask for; and the ends of these, 0 where there are none.
 struct Histogram {
-  int level;
-  std::vector<Bucket> buckets;
+  int level = 0;
+  std::vector<Bucket> buckets = {};
+  Tick low = 0, high = 0;
 };
 
 Histogram count(const Tick* values, std::size_t n);

@@ -8,7 +8,9 @@
 
 namespace jf::statistics {
 
+constexpr int kDigits = 11;          // binary digits of a sample's size that its bucket tells
 constexpr std::size_t kBlock = 256;  // realizations that are summed up at once, in the cache
+constexpr int kNarrow = 28;          // bits up to which sums over a block take no more than 64
 
 struct Loops {
   // Copies one column of a block: realization r is from[r * row], of so many bytes. Eight are a
@@ -27,6 +29,11 @@ struct Loops {
   // The sum of products of three digits: sums[0] + 2^32 sums[1] + 2^64 sums[2].
   void (*dot_three)(const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
                     std::uint64_t* sums);
+  // The same of digits below 2^28: sums[0] + 2^28 sums[1].
+  void (*dot_three_narrow)(const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
+                           std::uint64_t* sums);
+  // Adds how often x < y, x > y, and either is not 0.
+  void (*compare)(const Tick* x, const Tick* y, std::size_t n, std::size_t* counts);
   // The sum of the digits of a block.
   std::uint64_t (*sum)(const std::uint32_t* a);
   // Adds coefficient * from. Wraps around, as an array of int64 does.
@@ -34,6 +41,11 @@ struct Loops {
   // x / y in whole multiples of 1 / one, at most `most`; 0 / 0 is 1.
   void (*quotients)(const Tick* x, const Tick* y, std::size_t n, double one, double most,
                     Tick* out);
+  // The number of each sample's bucket at a level, less `first`, in its last 32 digits. At each
+  // number of dropped digits there are 2^(kDigits - 1), of an octave of sizes; at the last one, all
+  // that are left. `far`: all samples are above 0, and their buckets drop so many.
+  void (*number)(const Tick* x, std::size_t n, int level, bool far, std::uint32_t first,
+                 std::uint32_t* out);
 };
 
 // For the widest registers of this processor, or those that JITTERFLY_ISA selects.

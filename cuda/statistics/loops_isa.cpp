@@ -79,6 +79,31 @@ void dot_three(const Digit* __restrict a, const Digit* __restrict b, const Digit
   sums[2] = high;
 }
 
+void dot_three_narrow(const Digit* __restrict a, const Digit* __restrict b,
+                      const Digit* __restrict c, Word* sums) {
+  Word low = 0, high = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    const Word product = Word{a[r]} * b[r];
+    low += Word{static_cast<Digit>(product) & ((Digit{1} << kNarrow) - 1)} * c[r];
+    high += Word{static_cast<Digit>(product >> kNarrow)} * c[r];
+  }
+  sums[0] = low;
+  sums[1] = high;
+}
+
+void compare(const Tick* __restrict x, const Tick* __restrict y, std::size_t n,
+             std::size_t* counts) {
+  std::size_t less = 0, more = 0, some = 0;
+  for (std::size_t r = 0; r < n; ++r) {
+    less += x[r] < y[r] ? 1 : 0;
+    more += x[r] > y[r] ? 1 : 0;
+    some += (x[r] | y[r]) != 0 ? 1 : 0;
+  }
+  counts[0] += less;
+  counts[1] += more;
+  counts[2] += some;
+}
+
 Word sum(const Digit* a) {
   Word total = 0;
   for (std::size_t r = 0; r < kBlock; ++r) total += a[r];
@@ -103,9 +128,31 @@ void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n
   }
 }
 
+void number(const Tick* __restrict x, std::size_t n, int level, bool far, Digit first,
+            Digit* __restrict out) {
+  constexpr int kKept = kDigits - 1;
+  if (far) {
+    first -= static_cast<Digit>(level) << kKept;
+    for (std::size_t r = 0; r < n; ++r) out[r] = static_cast<Digit>(x[r] >> level) - first;
+    return;
+  }
+  for (std::size_t r = 0; r < n; ++r) {
+    const Word size = x[r] < 0 ? 0 - static_cast<Word>(x[r]) : static_cast<Word>(x[r]);
+    // The exponent of a double is that of its first digit; without the second one, no double is
+    // rounded up to another. Of 0 it is far below.
+    const auto rounded = __builtin_bit_cast(Tick, static_cast<double>(size & ~(size >> 1)));
+    Tick shift = (rounded >> 52) - 1022 - kDigits;
+    shift = shift < 0 ? 0 : shift;
+    shift = shift > level ? level : shift;
+    const Word found = (static_cast<Word>(shift) << kKept) + (size >> shift);
+    out[r] = static_cast<Digit>(x[r] < 0 ? 0 - found : found) - first;
+  }
+}
+
 }  // namespace
 
-const Loops JF_NAME(loops_, JF_ISA) = {gather,    extend, split,      dot_narrow, dot,
-                                       dot_three, sum,    add_scaled, quotients};
+const Loops JF_NAME(loops_, JF_ISA) = {
+    gather,           extend,  split, dot_narrow, dot,       dot_three,
+    dot_three_narrow, compare, sum,   add_scaled, quotients, number};
 
 }  // namespace jf::statistics

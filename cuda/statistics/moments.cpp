@@ -13,8 +13,7 @@ namespace {
 
 using Digits = std::vector<std::uint32_t>;
 
-// Up to so many bits, the products of a block of digits add up to less than 2^64.
-constexpr int kNarrow = (64 - std::countr_zero(kBlock)) / 2;
+static_assert(2 * kNarrow + std::countr_zero(kBlock) <= 64);
 
 int bits_between(Tick low, Tick high) {
   return static_cast<int>(
@@ -106,6 +105,24 @@ template void pack(const SampleColumns& samples, const Tick* base, std::uint16_t
 template void pack(const SampleColumns& samples, const Tick* base, std::uint32_t* packed);
 template void pack(const SampleColumns& samples, const Tick* base, std::uint64_t* packed);
 
+template <class Offset>
+void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed) {
+  for_each_column(
+      samples, choose_loops(),
+      [&](std::size_t c, const Tick* values, std::size_t size) {
+        Offset* out = packed + c * samples.realizations;
+        for (std::size_t r = 0; r < size; ++r)
+          out[r] = static_cast<Offset>(static_cast<std::uint64_t>(values[r]) -
+                                       static_cast<std::uint64_t>(base[c]));
+      },
+      [&] { packed += kBlock; });
+}
+
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint16_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint32_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint64_t* packed);
+
 CrossMoments cross_moments(const SampleColumns& samples) {
   const Loops& loops = choose_loops();
   const std::size_t columns = samples.columns.size();
@@ -155,31 +172,40 @@ ThirdMoments third_moments(const std::vector<const Tick*>& samples, std::size_t 
   }
   found.digits = bits > kDigit ? 2 : 1;
   if (several == 2) {
-    for (std::size_t r = 0; r < realizations; ++r) {
-      found.unequal += samples[0][r] != samples[1][r];
-      found.nonzero += (samples[0][r] | samples[1][r]) != 0;
-    }
+    std::size_t counts[3] = {};
+    loops.compare(samples[0], samples[1], realizations, counts);
+    found.less = counts[0];
+    found.more = counts[1];
+    found.nonzero = counts[2];
   }
 
   const std::size_t width = several * static_cast<std::size_t>(found.digits);
   found.sums.assign(width, 0);
   found.products.assign(width * (width + 1) / 2, 0);
-  found.triples.assign(width * (width + 1) * (width + 2) / 6, 0);
+  struct Triple {
+    std::size_t i, j, k;
+  };
+  std::vector<Triple> triples;
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = i; j < width; ++j)
+      for (std::size_t k = j; k < width; ++k)
+        if (several == 1 || i % 2 != j % 2 || j % 2 != k % 2) triples.push_back({i, j, k});
+  found.triples.assign(triples.size(), 0);
   Block block{width, bits};
   for (std::size_t at = 0; at < realizations; at += kBlock) {
     const std::size_t size = std::min(kBlock, realizations - at);
     for (std::size_t s = 0; s < several; ++s)
       block.put(loops, s, several, samples[s] + at, found.low[s], size);
     block.add(loops, found.sums, found.products);
-    std::size_t triple = 0;
-    for (std::size_t i = 0; i < width; ++i)
-      for (std::size_t j = i; j < width; ++j)
-        for (std::size_t k = j; k < width; ++k) {
-          std::uint64_t sums[3];
-          loops.dot_three(block.digit(i), block.digit(j), block.digit(k), sums);
-          found.triples[triple++] +=
-              sums[0] + (Sum{sums[1]} << kDigit) + (Sum{sums[2]} << 2 * kDigit);
-        }
+    for (std::size_t triple = 0; triple < triples.size(); ++triple) {
+      const auto [i, j, k] = triples[triple];
+      std::uint64_t sums[3] = {};
+      const bool narrow = bits <= kNarrow;
+      (narrow ? loops.dot_three_narrow : loops.dot_three)(block.digit(i), block.digit(j),
+                                                          block.digit(k), sums);
+      const int apart = narrow ? kNarrow : kDigit;
+      found.triples[triple] += sums[0] + (Sum{sums[1]} << apart) + (Sum{sums[2]} << 2 * kDigit);
+    }
   }
   return found;
 }

@@ -35,6 +35,9 @@ Ends column_ends(const SampleColumns& samples);
 // that holds them.
 template <class Offset>
 void pack(const SampleColumns& samples, const Tick* base, Offset* packed);
+// The same, column by column.
+template <class Offset>
+void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed);
 
 // Sums over realizations of the columns' digits. A column is its smallest value plus the sum of
 // digit d times 2^(32 d): the first digits of all columns, then the second ones, if any column
@@ -51,12 +54,13 @@ CrossMoments cross_moments(const SampleColumns& samples);  // at least one reali
 void linear_form(const SampleColumns& samples, const std::vector<Tick>& coefficients, Tick constant,
                  Tick* out);
 
-// The same of one or two runs of samples, and sums of products of three digits i <= j <= k.
+// The same of one or two runs of samples, and sums of products of three digits i <= j <= k: of two
+// runs those that mix both, as each has the others to itself.
 struct ThirdMoments {
   std::vector<Tick> low, high;
   int digits;  // of each
   std::vector<Sum> sums, products, triples;
-  std::size_t unequal = 0, nonzero = 0;  // of pairs: x != y; not both 0
+  std::size_t less = 0, more = 0, nonzero = 0;  // of pairs: x < y; x > y; not both 0
 };
 ThirdMoments third_moments(const std::vector<const Tick*>& samples, std::size_t realizations);
 

@@ -47,6 +47,7 @@ void check_moments(const std::vector<Tick>& values, std::size_t columns) {
   linear_form(samples, std::vector<Tick>(columns, -3), 5, form.data());
   for (std::size_t r = 0; r < first.size(); ++r) first[r] = values[r * columns];
   const ThirdMoments third = third_moments({first.data(), form.data()}, first.size());
+  const ThirdMoments alone = third_moments({first.data()}, first.size());
   Sum cubes = 0, unlike = 0;  // of x's first digit; of it, twice, and the last digit of y
   for (std::size_t r = 0; r < first.size(); ++r) {
     const auto offset = [&](Tick value, std::size_t s) {
@@ -57,8 +58,8 @@ void check_moments(const std::vector<Tick>& values, std::size_t columns) {
     cubes += Sum{x * x} * x;
     unlike += Sum{x * x} * y;
   }
-  const std::size_t last = third.sums.size() - 1;
-  expect(third.triples[0] == cubes && third.triples[last] == unlike, "wrong third moments");
+  const auto last = static_cast<std::size_t>(third.digits - 1);  // of those of x's first digit
+  expect(alone.triples[0] == cubes && third.triples[last] == unlike, "wrong third moments");
   std::vector<Tick> multiples(first.size());
   choose_loops().quotients(first.data(), form.data(), first.size(), 1024.0, 1e6, multiples.data());
 }
@@ -72,6 +73,10 @@ void check_packed(const std::vector<Tick>& values) {
   pack(samples, &base, packed.data());
   linear_form({packed.data(), values.size(), 1, {0}, sizeof(Offset)}, {1}, base, back.data());
   expect(back == values, "packed and unpacked are others");
+  const SampleColumns rows{values.data(), values.size() / 3, 3, {0, 2}};
+  const std::vector<Tick> bases{base, base};
+  pack_columns(rows, bases.data(), packed.data());
+  expect(packed[rows.realizations] == static_cast<Offset>(values[2] - base), "no columns");
 }
 
 template <class Sample>

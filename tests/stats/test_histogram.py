@@ -163,6 +163,37 @@ def test_buckets_are_those_of_the_rule(shape, count):
     assert parts[2] + (parts[0] + parts[1]) == whole
 
 
+def test_more_samples_than_one_table_takes():
+    values = shapes(60_000)["long tail"]
+    one, many = Histogram.of(values), Histogram.of(np.tile(values, 71))
+    assert (many.level, many.starts.tolist()) == (one.level, one.starts.tolist())
+    assert many.counts.tolist() == (71 * one.counts).tolist()
+
+
+@pytest.mark.parametrize("name", ["at the smallest", "at another"])
+def test_many_alike(name):
+    values = shapes(30_000)["long tail"]
+    values[: 25_000 if name == "at the smallest" else 200] = values.min() - 3
+    values[200 : 200 if name == "at the smallest" else 20_000] = values.max()
+    expected = counted_one_by_one(values)
+    for order in (values, values[::-1].copy(), np.random.default_rng(1).permutation(values)):
+        found = Histogram.of(order)
+        assert (found.level, found.starts.tolist(), found.counts.tolist()) == expected
+        assert (found.min, found.max) == (values.min(), values.max())
+
+
+@pytest.mark.parametrize("isa", AVAILABLE)
+def test_the_same_buckets_on_every_instruction_set(isa, monkeypatch):
+    edges = np.array([sign * edge for sign in (1, -1) for edge in EDGES])
+    edges = np.concatenate([edges, [-(2**63)], np.arange(9000)])
+    for values in (edges, spread(20_000), *shapes().values()):
+        found = []
+        for name in ("plain", isa):
+            monkeypatch.setenv("JITTERFLY_ISA", name)
+            found.append(Histogram.of(values))
+        assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("isa", AVAILABLE)
 def test_the_same_sums_on_every_instruction_set(isa, monkeypatch):
     rng = np.random.default_rng(1)
@@ -172,7 +203,8 @@ def test_the_same_sums_on_every_instruction_set(isa, monkeypatch):
     for name in ("plain", isa):
         monkeypatch.setenv("JITTERFLY_ISA", name)
         found.append([CrossMoments.of(values), CrossMoments.of(narrow, [2, 0]),
-                      ThirdMoments.of(values[:, 0].copy(), narrow[:, 2].copy())])  # fmt: skip
+                      ThirdMoments.of(values[:, 0].copy(), narrow[:, 2].copy()),
+                      ThirdMoments.of(*(narrow[:, [0, 2]] >> 1).T.copy())])  # fmt: skip
     assert found[0] == found[1]
 
 
@@ -187,6 +219,25 @@ def test_quotients_on_every_instruction_set(isa, monkeypatch):
         expected = np.rint(x / y * 2.0**30).clip(-most, most)
     expected[0] = 2.0**30  # 0 / 0 is 1
     assert np.array_equal(core.quotients(x, y, 2.0**30), expected.astype(np.int64))
+
+
+@pytest.mark.parametrize("isa", AVAILABLE)
+def test_wins_on_every_instruction_set(isa, monkeypatch):
+    monkeypatch.setenv("JITTERFLY_ISA", isa)
+    x, y = np.random.default_rng(3).integers(-2, 3, (2, 1001)) << 61
+    expected = tuple(int(np.count_nonzero(one)) for one in (x < y, x == y, x > y))
+    assert core.count_wins(x, y) == expected
+    with pytest.raises(ValueError, match="same size"):
+        core.count_wins(x, y[1:])
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])
+def test_packed_by_columns(kind):
+    values = np.random.default_rng(4).integers(0, 200, (1000, 3)) - 2**40
+    packed = np.empty((1000, 3), kind, order="F")
+    base = values.min(axis=0)
+    core.pack_offsets(values, base, packed)
+    assert np.array_equal(packed + base if kind != "u8" else packed.astype(np.int64) + base, values)
 
 
 def test_what_is_written_into_is_not_converted():

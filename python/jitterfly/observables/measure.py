@@ -77,11 +77,15 @@ class Piece:
 
     def _prepare(self) -> CrossMoments:
         """Sum up, and keep each column in one run: to gather one from rows touches all memory."""
-        values, base = self._held
-        if base is None:
-            self._held = _narrow_columns(values)
+        if self._held[1] is None:
+            self._held = _narrow_columns(self._held[0])
         values, base = self._held
         return CrossMoments.of(values, base=base)
+
+    def by_columns(self) -> Piece:
+        """Return the same samples with each column in one run."""
+        values, base = self._held
+        return Piece(*_narrow_columns(values)) if base is None else self
 
     def put_linear_form(
         self, index: Sequence[int], coefficients: Sequence[int], constant: int, out: Integers
@@ -116,10 +120,9 @@ def _narrow_columns(values: Integers) -> tuple[npt.NDArray[Any], Integers | None
     base, packing = narrow_packing(values)
     if packing == WIDEST:
         return values.T.copy().T, None
-    columns = np.empty(values.shape[::-1], packing)
-    for i, column in enumerate(columns):
-        core.pack_offsets(values[:, i : i + 1], base[i : i + 1], column[:, np.newaxis])
-    return columns.T, base
+    packed = np.empty(values.shape, packing, order="F")
+    core.pack_offsets(values, base, packed)
+    return packed, base
 
 
 def narrow_packing(values: Integers) -> tuple[Integers, str]:
@@ -201,6 +204,10 @@ class Ticks:
         """Exact sums and products over some columns; by default over all."""
         index = [self.index[column] for column in (self.columns if wanted is None else wanted)]
         return reduce(add, (part.cross_moments(index) for part in self.parts))
+
+    def by_columns(self) -> Ticks:
+        """Return the same samples for who reads each column several times."""
+        return Ticks(self.columns, *(part.by_columns() for part in self.parts))
 
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""

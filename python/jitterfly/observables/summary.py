@@ -52,13 +52,24 @@ class SampleStatistics:
 
     def third_moments(self, measure: Measure) -> ThirdMoments:
         """Make those of the numerator (ticks), and of a denominator that is measured."""
-        return self._once(ThirdMoments.of, measure)
+
+        def make(*values: Integers) -> ThirdMoments:
+            # A form is in many measures: those of it alone are made once.
+            alone = []
+            for form, own in zip(measure.forms, values, strict=True):
+                key = (ThirdMoments, form)
+                if key not in self._made:
+                    self._made[key] = ThirdMoments.of(own)
+                alone.append(self._made[key])
+            return ThirdMoments.of(*values, alone=alone) if len(alone) > 1 else alone[0]
+
+        return self._once(make, measure, "third moments")
 
     def win_counts(self, measure: Measure) -> WinCounts:
         """Count how often the numerator was smaller, equal, larger."""
         if not measure.is_ratio:
             raise ValueError(f"{measure.name} has no denominator to be compared with")
-        return self._once(_count_wins, measure)
+        return self._once(core.count_wins, measure)
 
     def values(self, measure: Measure) -> list[Integers]:
         """The value of each form of a measure in every realization; nobody may write into it."""
@@ -73,8 +84,8 @@ class SampleStatistics:
         """Bytes of the forms that are kept for the next statistic of the same measure."""
         return sum(values.nbytes for values in self._values.values())
 
-    def _once(self, make: Callable[..., T], measure: Measure) -> T:
-        key = (make, *measure.forms)
+    def _once(self, make: Callable[..., T], measure: Measure, what: Any = None) -> T:
+        key = (what or make, *measure.forms)
         if key not in self._made:
             self._made[key] = make(*self.values(measure))
         found: T = self._made[key]
@@ -83,11 +94,6 @@ class SampleStatistics:
 
 def _histogram(top: Integers, bottom: Integers | None = None) -> Histogram:
     return Histogram.of(top if bottom is None else core.quotients(top, bottom, RATIO_ONE))
-
-
-def _count_wins(top: Integers, bottom: Integers) -> WinCounts:
-    less, larger = int(np.count_nonzero(top < bottom)), int(np.count_nonzero(top > bottom))
-    return less, len(top) - less - larger, larger
 
 
 def add_wins(one: WinCounts, other: WinCounts) -> WinCounts:
@@ -129,7 +135,7 @@ class Summary:
     def of(cls, ticks: Ticks, measures: Iterable[Measure]) -> Summary:
         """Make the summary of raw samples."""
         chosen = {measure.key: measure for measure in measures}
-        columns = ticks.columns
+        columns, ticks = ticks.columns, ticks.by_columns()
         if len(columns) > MAX_COLUMNS:  # moments take time and memory by the square
             read = columns_of(chosen.values())
             columns = tuple(column for column in columns if column in read)

@@ -250,20 +250,27 @@ class ThirdMoments:
     nonzero: int = 0
 
     @classmethod
-    def of(cls, *samples: Integers) -> ThirdMoments:
-        """Sum up one array or two, int64 of shape (realizations,)."""
-        count = len(samples[0])
+    def of(cls, *samples: Integers, alone: Sequence[ThirdMoments] = ()) -> ThirdMoments:
+        """Sum up one array or two, int64 of shape (realizations,).
+
+        `alone`: of each of two, where they are known.
+        """
+        count, several = len(samples[0]), len(samples)
         found = core.third_moments(samples)
-        digits = found["digits"] * len(samples)
-        # A sample is the smallest one and its digits, each times a weight; number 0 is one.
+        digits = found["digits"] * several
+        # A sample is the smallest one and its digits, each times a weight; number 0 is one. Digit
+        # i is of sample i % several; three of the same one of two are not summed up.
         numbers: list[tuple[int, ...]] = [(0, 0, 0), *((0, 0, i) for i in range(1, digits + 1))]
         numbers += [(0, *pair) for pair in combinations_with_replacement(range(1, digits + 1), 2)]
-        numbers += combinations_with_replacement(range(1, digits + 1), 3)
+        triples = combinations_with_replacement(range(1, digits + 1), 3)
+        numbers += [
+            three for three in triples if several == 1 or len({i % several for i in three}) > 1
+        ]
         totals = [count, *found["sums"], *found["products"], *found["triples"]]
         total = dict(zip(numbers, totals, strict=True))
         weights = [
-            {0: low} | {i + 1: 1 << (_DIGIT * (i // len(samples)))
-                        for i in range(number, digits, len(samples))}
+            {0: low} | {i + 1: 1 << (_DIGIT * (i // several))
+                        for i in range(number, digits, several)}
             for number, low in enumerate(found["low"])
         ]  # fmt: skip
 
@@ -273,13 +280,14 @@ class ThirdMoments:
                 for (i, a), (j, b), (k, c) in product(*(own.items() for own in factors))
             )
 
-        return cls(
-            tuple(sum_of(*factors) for factors in combinations_with_replacement(weights, 3)),
-            tuple(found["low"]),
-            tuple(found["high"]),
-            found["unequal"],
-            found["nonzero"],
-        )
+        x, y = weights[0], weights[-1]
+        if several == 1:
+            sums: tuple[int, ...] = (sum_of(x, x, x),)
+        else:
+            first, last = alone or map(cls.of, samples)
+            sums = (*first.sums, sum_of(x, x, y), sum_of(x, y, y), *last.sums)
+        unequal = found["less"] + found["more"]
+        return cls(sums, tuple(found["low"]), tuple(found["high"]), unequal, found["nonzero"])
 
     @property
     def numbers(self) -> list[Any]:

@@ -71,9 +71,7 @@ class Histogram:
         refuse_masked(values, "values must be int64")
         if values.ndim != 1 or values.dtype != np.int64:
             raise ValueError(f"values must be int64 of one dimension, got {values.dtype}")
-        starts, counts, level = core.count_buckets(values)
-        low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-        return cls(starts, counts, level, low, high)
+        return cls(*core.count_buckets(values))
 
     @property
     def count(self) -> int:
@@ -81,12 +79,11 @@ class Histogram:
         return int(self.counts.sum())
 
     def __add__(self, other: Histogram) -> Histogram:
-        starts, counts, level = core.merge_buckets(
-            *((one.starts, one.counts, one.level) for one in (self, other))
-        )
-        filled = [one for one in (self, other) if len(one.counts)] or [self]
-        low, high = min(one.min for one in filled), max(one.max for one in filled)
-        return Histogram(starts, counts, level, low, high)
+        return Histogram(*core.merge_buckets(self._parts, other._parts))
+
+    @property
+    def _parts(self) -> tuple[Integers, Integers, int, int, int]:
+        return self.starts, self.counts, self.level, self.min, self.max
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.to_bytes() == other.to_bytes()
