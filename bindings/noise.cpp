@@ -21,34 +21,50 @@ ActsOn acts_on(const OnRanks& hosts) {
   return {hosts->data(), hosts->data() + hosts->size()};
 }
 
+using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
+// Times on and off, the start, and how many ranks are on at the same times.
+using Bursts =
+    std::optional<std::tuple<HostDelay, HostDelay, std::tuple<std::uint64_t, HostDelay, HostDelay>,
+                             std::int64_t>>;
+
+std::optional<OnAndOff> on_and_off(const Bursts& given) {
+  if (!given) return {};
+  const auto& [on, off, start, node_ranks] = *given;
+  return OnAndOff{
+      on, off, {std::get<0>(start), std::get<1>(start), std::get<2>(start)}, node_ranks};
+}
+
 std::vector<Tick> optional_ticks(const std::optional<Ticks>& values) {
   return values ? to_vector<Tick>(*values) : std::vector<Tick>{};
 }
 
 void add_periodic(Program& p, Tick period, Tick duration, bool stationary, std::int64_t node_ranks,
                   const std::optional<Ticks>& phases, bool in_compute, bool in_communication,
-                  Tick begin, Tick end, const OnRanks& hosts) {
-  p.add_periodic(period, duration, stationary, optional_ticks(phases),
-                 {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
+                  Tick begin, Tick end, const OnRanks& hosts, const Bursts& bursts) {
+  p.add_periodic(
+      period, duration, stationary, optional_ticks(phases),
+      {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts), on_and_off(bursts)});
 }
-
-using Start = std::optional<std::tuple<std::uint64_t, HostDelay, HostDelay>>;
 
 void add_renewal(Program& p, const HostDelay& gap, const HostDelay& duration,
                  const Start& stationary, std::int64_t node_ranks, bool in_compute,
-                 bool in_communication, Tick begin, Tick end, const OnRanks& hosts) {
+                 bool in_communication, Tick begin, Tick end, const OnRanks& hosts,
+                 const Bursts& bursts) {
   std::optional<Program::Stationary> start;
   if (stationary)
     start = {std::get<0>(*stationary), std::get<1>(*stationary), std::get<2>(*stationary)};
-  p.add_renewal(gap, duration, start ? &*start : nullptr,
-                {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
+  p.add_renewal(
+      gap, duration, start ? &*start : nullptr,
+      {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts), on_and_off(bursts)});
 }
 
 void add_trace(Program& p, const Ticks& starts, const Ticks& ends, Tick length,
                const std::optional<Ticks>& offsets, std::int64_t node_ranks, bool in_compute,
-               bool in_communication, Tick begin, Tick end, const OnRanks& hosts) {
-  p.add_trace(to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
-              {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
+               bool in_communication, Tick begin, Tick end, const OnRanks& hosts,
+               const Bursts& bursts) {
+  p.add_trace(
+      to_vector<Tick>(starts), to_vector<Tick>(ends), length, optional_ticks(offsets),
+      {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts), on_and_off(bursts)});
 }
 
 using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
@@ -56,12 +72,13 @@ using Recordings = std::vector<std::tuple<Ticks, Ticks, Tick>>;
 void add_traces(Program& p, const Recordings& recordings,
                 const py::array_t<std::int32_t, py::array::c_style>& of_ranks,
                 std::int64_t node_ranks, bool in_compute, bool in_communication, Tick begin,
-                Tick end, const OnRanks& hosts) {
+                Tick end, const OnRanks& hosts, const Bursts& bursts) {
   std::vector<Program::Recording> given;
   for (const auto& [starts, ends, length] : recordings)
     given.push_back({to_vector<Tick>(starts), to_vector<Tick>(ends), length});
-  p.add_traces(given, to_vector<std::int32_t>(of_ranks),
-               {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts)});
+  p.add_traces(
+      given, to_vector<std::int32_t>(of_ranks),
+      {node_ranks, in_compute, in_communication, {begin, end}, acts_on(hosts), on_and_off(bursts)});
 }
 
 void add_step(Program& p, const HostDelay& delay, bool at_send, std::int64_t node_ranks,
@@ -83,6 +100,11 @@ void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin, Tick end,
                  const OnRanks& hosts) {
   p.add_message(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts)});
+}
+
+void add_weather(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin, Tick end,
+                 Tick way, std::int32_t cost, const OnRanks& hosts) {
+  p.add_weather(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts)}, way, cost);
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
@@ -160,23 +182,27 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
   const auto begin = py::arg("begin") = INT64_MIN;
   const auto end = py::arg("end") = INT64_MAX;
   const auto hosts = py::arg("hosts") = py::none();
+  const auto bursts = py::arg("bursts") = py::none();
   program
       .def("add_periodic", &add_periodic, py::arg("period"), py::arg("duration"),
            py::arg("stationary"), node_ranks, py::arg("phases") = py::none(), compute,
-           communication, begin, end, hosts)
+           communication, begin, end, hosts, bursts)
       .def("add_renewal", &add_renewal, py::arg("gap"), py::arg("duration"),
            py::arg("stationary") = py::none(), node_ranks, compute, communication, begin, end,
-           hosts)
+           hosts, bursts)
       .def("add_trace", &add_trace, py::arg("starts"), py::arg("ends"), py::arg("length"),
-           py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end, hosts)
+           py::arg("offsets") = py::none(), node_ranks, compute, communication, begin, end, hosts,
+           bursts)
       .def("add_traces", &add_traces, py::arg("recordings"), py::arg("of_ranks"), node_ranks,
-           compute, communication, begin, end, hosts)
+           compute, communication, begin, end, hosts, bursts)
       .def("add_step", &add_step, py::arg("delay"), py::arg("at_send"), node_ranks, compute,
            communication, begin, end, hosts)
       .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false,
            hosts)
       .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks, hosts)
       .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end, hosts)
+      .def("add_weather", &add_weather, py::arg("delay"), node_ranks, begin, end,
+           py::arg("way") = 0, py::arg("cost") = -1, hosts)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
            end, py::arg("cost") = -1, hosts);
 }

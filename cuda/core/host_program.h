@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,12 +21,25 @@ class LoadPlan;
 // Of each rank, whether a noise source acts on it; empty: it acts on all.
 using ActsOn = std::vector<std::uint8_t>;
 
+// How a source is on and off by turns: the times for which it is, each drawn anew. `start`: how it
+// is found at time 0, on (busy) or off (idle), see Renewal.
+struct StationaryStart {
+  std::uint64_t share;
+  HostDelay busy, idle;
+};
+struct OnAndOff {
+  HostDelay on, off;
+  StationaryStart start;
+  std::int64_t node_ranks;  // which are on at the same times
+};
+
 // Where and when a noise source acts.
 struct Scope {
   std::int64_t node_ranks = 1;  // consecutive ranks that share draws; the last node may have fewer
   bool in_compute = true, in_communication = true;
   Window window{INT64_MIN, INT64_MAX};
   ActsOn hosts{};
+  std::optional<OnAndOff> bursts{};  // of sources of intervals
 };
 
 using ListedMessages = std::shared_ptr<const std::vector<ListedMessage>>;
@@ -60,10 +74,7 @@ class Program {
   // numbered in the order in which they are added; their draws depend on that number.
   void add_periodic(Tick period, Tick duration, bool stationary, const std::vector<Tick>& phases,
                     const Scope& scope);
-  struct Stationary {
-    std::uint64_t share;
-    HostDelay busy, idle;
-  };
+  using Stationary = StationaryStart;
   void add_renewal(const HostDelay& gap, const HostDelay& duration, const Stationary* stationary,
                    const Scope& scope);
   void add_trace(const std::vector<Tick>& begins, const std::vector<Tick>& ends, Tick length,
@@ -77,6 +88,10 @@ class Program {
                   const std::vector<std::int32_t>& of_ranks, const Scope& scope);
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
   void add_message(const HostDelay& delay, const Scope& scope);
+  // The weather of the network: every message takes longer by a delay that is drawn once, or with
+  // way > 0 by so much of this time as is drawn. Then it is added for each cost, as jitter is.
+  void add_weather(const HostDelay& delay, const Scope& scope, Tick way = 0,
+                   std::int32_t cost = -1);
   // Before its compute phases each rank idles: `once`, always for the same time.
   void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once,
                       const ActsOn& hosts = {});
@@ -112,6 +127,9 @@ class Program {
 
  private:
   IntervalSource interval_source(IntervalKind kind, const Scope& scope);
+  void add_intervals(const IntervalSource& source, const Scope& scope);
+  Renewal renewal_of(const HostDelay& gap, const HostDelay& duration, const Stationary* stationary,
+                     std::uint32_t purpose, std::uint32_t start_purpose);
   NodeSize node_size(const Scope& scope) const;  // having checked the scope
   Hosts append_hosts(const ActsOn& hosts);
   Window append_window(const Scope& scope);

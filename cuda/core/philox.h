@@ -26,6 +26,7 @@ enum Purpose : std::uint32_t {
   kForwardJitter = 18,
   kRankDelay = 32,  // to 32 + kMaxRankDelays - 1
   kRankSpeed = 48,  // to 48 + kMaxRankSpeeds - 1
+  kWeather = 64,    // to 64 + kMaxWeathers - 1
   // To each of these the number of the source among those of its role is added. A new one takes the
   // next free hundred, below 0x1000, where those of congestion begin (congestion/permutations.h).
   kMorePhases = 0x100,
@@ -41,6 +42,8 @@ enum Purpose : std::uint32_t {
   kMoreOriginalJitter = 0xB00,
   kMoreCopyJitter = 0xC00,
   kMoreForwardJitter = 0xD00,
+  kBursts = 0xE00,
+  kBurstsStart = 0xF00,
 };
 constexpr std::uint32_t kMaxSourcesOfRole = 0x100;
 

@@ -100,6 +100,7 @@ struct FirstIntervals {
     }
     for (std::int32_t j = 0; j < sources.interval_count; ++j) {
       const IntervalSource& source = sources.intervals[j];
+      if (source.tells_bursts) continue;  // it is not the first one
       std::int64_t x = begin;
       if (source.first_is_drawn()) {
         // A copy: the compiler knows that the stores below do not change it.

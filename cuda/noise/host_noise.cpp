@@ -8,7 +8,9 @@
 namespace jf {
 namespace {
 
-bool is_jitter(const Delay& d) { return d.kind == kCountedDelay && d.certain; }
+bool is_jitter(const MessageDelay& d) {
+  return d.delay.kind == kCountedDelay && d.delay.certain && !d.once;
+}
 
 void check_length(Tick length) {
   require(length > 0 && length < kLongestDelay, "a trace must be shorter than 2^60 ticks");
@@ -36,6 +38,9 @@ NodeSize Program::node_size(const Scope& scope) const {
   require(scope.window.begin < scope.window.end, "a window must begin before it ends");
   require(scope.hosts.empty() || static_cast<std::int64_t>(scope.hosts.size()) == ranks(),
           "hosts must have one entry per rank");
+  require(!scope.bursts || (scope.bursts->node_ranks >= 1 && scope.bursts->node_ranks <= ranks() &&
+                            scope.bursts->off.largest > 0),
+          "bursts need times off, and node_ranks from 1 to the number of ranks");
   return NodeSize::of(scope.node_ranks);
 }
 
@@ -59,8 +64,9 @@ Window Program::append_window(const Scope& scope) {
 }
 
 std::uint32_t Program::next_number(IntervalKind kind) const {
-  const auto n = std::count_if(intervals.begin(), intervals.end(),
-                               [kind](const IntervalSource& s) { return s.kind == kind; });
+  const auto n = std::count_if(intervals.begin(), intervals.end(), [kind](const IntervalSource& s) {
+    return s.kind == kind && !s.tells_bursts;
+  });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   return static_cast<std::uint32_t>(n);
 }
@@ -85,6 +91,41 @@ IntervalSource Program::interval_source(IntervalKind kind, const Scope& scope) {
   return s;
 }
 
+// Adds a source, and behind it that of its bursts.
+void Program::add_intervals(const IntervalSource& source, const Scope& scope) {
+  intervals.push_back(source);
+  if (!scope.bursts) return;
+  const auto n = static_cast<std::uint32_t>(std::count_if(
+      intervals.begin(), intervals.end(), [](const IntervalSource& s) { return s.tells_bursts; }));
+  intervals.back().in_bursts = true;
+  IntervalSource s{};
+  s.kind = kRenewalIntervals;
+  s.tells_bursts = true;
+  s.nodes = NodeSize::of(scope.bursts->node_ranks);
+  s.window = {INT64_MIN, INT64_MAX};
+  s.phases = s.trace.offsets = s.trace.recordings = -1;
+  s.renewal = renewal_of(scope.bursts->off, scope.bursts->on, &scope.bursts->start, kBursts + n,
+                         kBurstsStart + n);
+  intervals.push_back(s);
+}
+
+Renewal Program::renewal_of(const HostDelay& gap, const HostDelay& duration,
+                            const Stationary* stationary, std::uint32_t purpose,
+                            std::uint32_t start_purpose) {
+  Renewal r{};
+  r.purpose = purpose;
+  r.start_purpose = start_purpose;
+  r.gap = gap.append_to(words);
+  r.duration = duration.append_to(words);
+  r.stationary = stationary != nullptr;
+  if (stationary != nullptr) {
+    r.share = stationary->share;
+    r.busy = stationary->busy.append_to(words);
+    r.idle = stationary->idle.append_to(words);
+  }
+  return r;
+}
+
 void Program::add_periodic(Tick period, Tick duration, bool stationary,
                            const std::vector<Tick>& phases, const Scope& scope) {
   require(period > 0 && duration >= 0 && duration < period,
@@ -98,7 +139,7 @@ void Program::add_periodic(Tick period, Tick duration, bool stationary,
   s.periodic = {
       period, duration, stationary, s.nodes, nullptr, scope.in_compute, scope.in_communication};
   s.phases = append_for_ranks(phases);
-  intervals.push_back(s);
+  add_intervals(s, scope);
 }
 
 void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
@@ -106,17 +147,8 @@ void Program::add_renewal(const HostDelay& gap, const HostDelay& duration,
   require(gap.largest > 0, "the gaps of renewal noise must not be 0");
   const std::uint32_t j = next_number(kRenewalIntervals);
   IntervalSource s = interval_source(kRenewalIntervals, scope);
-  s.renewal.purpose = kRenewal + j;
-  s.renewal.start_purpose = kRenewalStart + j;
-  s.renewal.gap = gap.append_to(words);
-  s.renewal.duration = duration.append_to(words);
-  s.renewal.stationary = stationary != nullptr;
-  if (stationary != nullptr) {
-    s.renewal.share = stationary->share;
-    s.renewal.busy = stationary->busy.append_to(words);
-    s.renewal.idle = stationary->idle.append_to(words);
-  }
-  intervals.push_back(s);
+  s.renewal = renewal_of(gap, duration, stationary, kRenewal + j, kRenewalStart + j);
+  add_intervals(s, scope);
 }
 
 // Appends the table and the guide of a trace; returns it with what Trace::own reads.
@@ -174,7 +206,7 @@ void Program::add_trace(const std::vector<Tick>& begins, const std::vector<Tick>
   s.trace = append_trace(begins, ends, length);
   s.trace.purpose = kTraceOffset + number;
   s.trace.offsets = append_for_ranks(offsets);
-  intervals.push_back(s);
+  add_intervals(s, scope);
 }
 
 void Program::add_traces(const std::vector<Recording>& recordings,
@@ -210,7 +242,7 @@ void Program::add_traces(const std::vector<Recording>& recordings,
   while (offset_of_rank.size() % kMaxLanes != 0) offset_of_rank.push_back(offsets.front());
   s.trace.purpose = kTraceOffset + number;
   s.trace.recordings = append_for_ranks(offset_of_rank);
-  intervals.push_back(s);
+  add_intervals(s, scope);
 }
 
 void Program::add_step(const HostDelay& delay, bool at_send, const Scope& scope) {
@@ -273,13 +305,17 @@ void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks,
 MessageDelay Program::numbered_delay(const std::vector<MessageDelay>& before,
                                      const HostDelay& delay, const NodeSize& nodes,
                                      const Window& window) {
-  const bool jitter = is_jitter(delay.delay);
-  const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& d) {
-    return is_jitter(d.delay) == jitter;
+  MessageDelay d{};
+  d.delay = delay.delay;
+  const bool jitter = is_jitter(d);
+  const auto n = std::count_if(before.begin(), before.end(), [jitter](const MessageDelay& other) {
+    return !other.once && is_jitter(other) == jitter;
   });
   require(n < std::int64_t{kMaxSourcesOfRole}, "at most 256 noise sources of a kind");
   const auto j = static_cast<std::uint32_t>(n);
-  MessageDelay d{delay.append_to(words), nodes, window, 0, 0, 0};
+  d.delay = delay.append_to(words);
+  d.nodes = nodes;
+  d.window = window;
   if (!jitter) {
     d.original_purpose = kOriginalDelay + j;
     d.copy_purpose = kCopyDelay + j;
@@ -308,7 +344,8 @@ void Program::add_step_message(std::size_t cost, const MessageDelay& delay) {
 
 void Program::add_message(const HostDelay& delay, const Scope& scope) {
   // Jitter has to be added by add_jitter: its draws have numbers of their own.
-  require(!is_jitter(delay.delay), "delays that count events are jitter");
+  require(delay.delay.kind != kCountedDelay || !delay.delay.certain,
+          "delays that count events are jitter");
   const NodeSize nodes = node_size(scope);
   const MessageDelay d = numbered_delay(messages, delay, nodes, append_window(scope));
   messages.push_back(d);
@@ -331,6 +368,40 @@ void Program::add_jitter(Tick duration, const std::vector<std::uint64_t>& surviv
   add_step_message(entry, numbered_delay(before, delay, nodes, append_window(scope)));
 }
 
+void Program::add_weather(const HostDelay& delay, const Scope& scope, Tick way, std::int32_t cost) {
+  require(cost >= -1 && cost < static_cast<std::int64_t>(message_costs.size()),
+          "the cost of weather must be -1 or an entry of messages");
+  require(way >= 0 && static_cast<double>(way) * static_cast<double>(delay.largest) * 1e-12 <
+                          static_cast<double>(kLongestDelay),
+          "a message must take less than 2^60 ticks longer");
+  const NodeSize nodes = node_size(scope);
+  const auto number = [](auto begin, auto end) {
+    const auto n = std::count_if(begin, end, [](const MessageDelay& d) { return d.once; });
+    require(n < std::int64_t{kMaxWeathers}, "at most 8 weathers");
+    return kWeather + static_cast<std::uint32_t>(n);
+  };
+  MessageDelay d{};
+  d.nodes = nodes;
+  d.once = true;
+  d.way = way;
+  const auto made = [&](std::uint32_t purpose) {
+    d.delay = delay.append_to(words);
+    d.window = append_window(scope);
+    d.window.end = std::min(d.window.end, INT64_MAX - 1);  // so that it is not drawn beforehand
+    d.original_purpose = d.copy_purpose = d.forward_purpose = purpose;
+    return d;
+  };
+  if (cost >= 0) {
+    const auto entry = static_cast<std::size_t>(cost);
+    const auto first = step_messages.begin() + message_costs[entry].first;
+    return add_step_message(entry, made(number(first, first + message_costs[entry].count)));
+  }
+  messages.push_back(made(number(messages.begin(), messages.end())));
+  if (way > 0) return;
+  for (std::size_t entry = 0; entry < message_costs.size(); ++entry)
+    add_step_message(entry, messages.back());
+}
+
 void Program::add_congestion(const congestion::Program& network) {
   require(loads == nullptr, "there is congestion already");
   loads = std::make_shared<const congestion::LoadPlan>(*this, network);
@@ -351,7 +422,7 @@ bool Program::sources_needed() const {
 bool Program::general() const {
   return sources_needed() || loads != nullptr || messages.size() > 1 ||
          std::any_of(messages.begin(), messages.end(), [](const MessageDelay& d) {
-           return !is_jitter(d.delay) || !d.nodes.one_rank() || !d.window.always();
+           return !is_jitter(d) || !d.nodes.one_rank() || !d.window.always();
          });
 }
 

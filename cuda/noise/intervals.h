@@ -36,6 +36,8 @@ struct Window {
 
 struct IntervalSource {
   std::int32_t kind;
+  // The next source says when this one is on: its intervals delay nothing themselves.
+  std::int32_t in_bursts, tells_bursts;
   NodeSize nodes;  // whose ranks share its draws
   std::int32_t in_compute, in_communication;
   Window window;

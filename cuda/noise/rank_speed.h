@@ -5,25 +5,14 @@
 
 namespace jf {
 
-// A factor is drawn from a table of times, in which 10^12 ticks stand for 1. It becomes a
-// fixed-point number of 32 fractional bits, rounded down. A draw of 0 stands for 1: a table whose
-// delay does not always happen makes some ranks slow, and leaves the others as they are.
-constexpr int kSpeedBits = 32;
-constexpr std::uint64_t kSpeedOfTick = 79228162514264338u;  // 2^(64 + 32) / 10^12, rounded up
+// A draw of 0 stands for 1: a table whose delay does not always happen makes some ranks slow, and
+// leaves the others as they are.
 // What a piece of work may take at most, whatever is drawn: as delays in tables do, it stays so far
 // below kLatest that a sum of some is still a time. Program::add_rank_speed sees to it.
 constexpr Tick kLongestSlowed = Tick{1} << 60;
 
 JF_HD std::uint64_t speed_factor(std::uint64_t ticks) {
-  return ticks == 0 ? std::uint64_t{1} << kSpeedBits : scale64(ticks, kSpeedOfTick);
-}
-
-// work * factor, rounded to the nearest tick: from 128 bits, so that it is exact.
-JF_HD Tick times_factor(Tick work, std::uint64_t factor) {
-  const auto w = static_cast<std::uint64_t>(work);
-  const std::uint64_t half = std::uint64_t{1} << (kSpeedBits - 1);
-  const std::uint64_t low = w * factor + half, high = scale64(w, factor) + (low < half ? 1 : 0);
-  return static_cast<Tick>(high << (64 - kSpeedBits) | low >> kSpeedBits);
+  return ticks == 0 ? std::uint64_t{1} << kFactorBits : factor_of(ticks);
 }
 
 struct RankSpeed {

@@ -124,6 +124,42 @@ struct SourcesOf : SourceList {
 
   // --- What it is made of.
 
+  // The interval of source j that is there at t or comes next. Of one that is on and off by turns
+  // what of its intervals lies in those of the source behind it, in which it is on.
+  JF_HD IntervalSource::Interval<Tick> interval_of(std::int32_t j, Cursor* mine, Tick t,
+                                                   Tick rank) const {
+    if (!intervals[j].in_bursts) return intervals[j].at(mine[j], t, keys, realization, rank, words);
+    for (Walk walk;; walk.turn()) {
+      const auto on = intervals[j + 1].at(mine[j + 1], t, keys, realization, rank, words);
+      if (on.begin >= kLatest) return {kNever, kNever};
+      const auto found =
+          intervals[j].at(mine[j], later(t, on.begin), keys, realization, rank, words);
+      if (found.begin < on.end) return {later(found.begin, on.begin), earlier(found.end, on.end)};
+      if (found.begin >= kLatest) return {kNever, kNever};
+      t = found.begin;
+    }
+  }
+  // The same in a register of realizations, of those lanes that `which` has.
+  template <class T>
+  JF_HD IntervalSource::Interval<T> interval_of(std::int32_t j, Cursor* mine, T which, T t,
+                                                Tick rank) const {
+    if (!intervals[j].in_bursts)
+      return intervals[j].at(mine[j], which, t, keys, realization, rank, words);
+    IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
+    for (Walk walk;; walk.turn()) {
+      const auto on = intervals[j + 1].at(mine[j + 1], which, t, keys, realization, rank, words);
+      which &= on.begin < kLatest;
+      const auto found = intervals[j].at(mine[j], which, select(which, later(t, on.begin), t), keys,
+                                         realization, rank, words);
+      const T meets = which & (found.begin < on.end);
+      soonest.begin = select(meets, later(found.begin, on.begin), soonest.begin);
+      soonest.end = select(meets, earlier(found.end, on.end), soonest.end);
+      which &= ~meets & (found.begin < kLatest);
+      if (!any(which)) return soonest;
+      t = select(which, found.begin, t);
+    }
+  }
+
   // The interval of the union that is there at t or comes next, as far as one source makes it;
   // `source`: which one. `others`: when the next one of another source begins. `bound` is set for
   // all sources, also for those that do not act now. `mine`: the cursors of the rank.
@@ -133,7 +169,8 @@ struct SourcesOf : SourceList {
     IntervalSource::Interval<Tick> soonest{kNever, kNever};
     bound = others = kNever;
     for (std::int32_t j = 0; j < interval_count && t < kLatest; ++j) {
-      const auto found = intervals[j].at(mine[j], t, keys, realization, rank, words);
+      if (intervals[j].tells_bursts) continue;
+      const auto found = interval_of(j, mine, t, rank);
       bound = earlier(bound, found.begin);
       if (!intervals[j].acts(compute)) continue;
       others = earlier(others, later(found.begin, soonest.begin));
@@ -151,7 +188,8 @@ struct SourcesOf : SourceList {
     bound = others = T{} + kNever;
     which &= t < kLatest;
     for (std::int32_t j = 0; j < interval_count && any(which); ++j) {
-      const auto found = intervals[j].at(mine[j], which, t, keys, realization, rank, words);
+      if (intervals[j].tells_bursts) continue;
+      const auto found = interval_of(j, mine, which, t, rank);
       bound = select(which, earlier(bound, found.begin), bound);
       if (!intervals[j].acts(compute)) continue;
       others = select(which, earlier(others, later(found.begin, soonest.begin)), others);
@@ -230,7 +268,7 @@ template <class T, class Mask, class R>
 JF_HD_COLD Skipped<T> skip_intervals(const SourcesOf<R>& s, std::int32_t source, CursorOf<T>* c,
                                      Mask which, Tick rank, T t, T w, T others) {
   const IntervalSource& by = s.intervals[source];
-  if (by.kind == kRenewalIntervals) return {t, w};
+  if (by.kind == kRenewalIntervals || by.in_bursts) return {t, w};
   const bool recorded = kSkipRecordings && by.kind == kTraceIntervals;
   const Trace trace = recorded ? by.trace.own(rank, s.words) : by.trace;
   const Tick period = recorded ? trace.length : by.periodic.period;
@@ -259,7 +297,8 @@ template <class T, class R>
 JF_HD_COLD T first_of_all(const SourcesOf<R>& s, T ranks) {
   T bound = ranks - ranks + kNever;
   for (std::int32_t j = 0; j < s.interval_count; ++j)
-    bound = earlier(bound, s.intervals[j].first(s.keys, s.realization, ranks, s.words));
+    if (!s.intervals[j].tells_bursts)
+      bound = earlier(bound, s.intervals[j].first(s.keys, s.realization, ranks, s.words));
   return bound;
 }
 

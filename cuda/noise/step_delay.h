@@ -1,6 +1,7 @@
 // Random delays of single steps of a rank (HM18, AGV05), and of single messages.
 #pragma once
 
+#include "noise/factor.h"
 #include "noise/intervals.h"
 
 namespace jf {
@@ -64,12 +65,17 @@ struct StepDelay {
   }
 };
 
+constexpr std::uint32_t kMaxWeathers = 8;
+
 // Lengthens the transit of a message by a draw.
 struct MessageDelay {
   Delay delay;
   NodeSize nodes;  // whose ranks share a draw
   Window window;
   std::uint32_t original_purpose, copy_purpose, forward_purpose;
+  std::int32_t once;  // one draw for all messages of a realization: the weather of the network
+  // Of weather that lengthens messages by a part of their way: how long that is. Else 0.
+  Tick way;
 
   // The purpose of this source's draws. `purpose`: that of jitter for the same type of message.
   JF_HD std::uint32_t purpose_of(std::uint32_t purpose) const {
@@ -82,9 +88,24 @@ struct MessageDelay {
   template <class Seed, class T, class R>
   JF_HD T of(Seed seed, std::uint32_t purpose, std::uint64_t draw, T ranks, R realization,
              T departure, const std::uint64_t* words) const {
-    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, nodes.of_rank(ranks),
-                                realization, words);
-    return window.always() ? drawn : window.only(drawn, departure, ranks, words);
+    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), once ? 0u : draw,
+                                nodes.of_rank(ranks), realization, words);
+    if (window.always()) return drawn;  // which is never so of weather
+    return window.only(way == 0 ? drawn : part_of_way(drawn), departure, ranks, words);
+  }
+
+ private:
+  // The draw is the part, as a factor.
+  template <class T>
+  JF_HD T part_of_way(T drawn) const {
+    if constexpr (sizeof(T) == sizeof(Tick)) {
+      return times_factor(way, factor_of(static_cast<std::uint64_t>(drawn)));
+    } else {
+      T each{};
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+        each[k] = times_factor(way, factor_of(static_cast<std::uint64_t>(drawn[k])));
+      return each;
+    }
   }
 };
 

@@ -677,7 +677,7 @@ void check_costs(const Schedule& schedule, const Program& program, const Network
 void check_factors(const Schedule& schedule, const Program& program, const Factors& factors) {
   if (!factors.empty() && factors.size() != schedule.ranks())
     throw std::invalid_argument("each rank has a factor, or none has");
-  constexpr std::uint64_t kOne = std::uint64_t{1} << kSpeedBits;
+  constexpr std::uint64_t kOne = std::uint64_t{1} << kFactorBits;
   const std::uint64_t slowest =
       factors.empty() ? kOne : *std::max_element(factors.begin(), factors.end());
   const double longest = static_cast<double>(schedule.longest_calculation()) * 1000 *

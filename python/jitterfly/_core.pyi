@@ -141,6 +141,16 @@ class Program:
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
+    def add_weather(
+        self,
+        delay: Delay,
+        node_ranks: int = 1,
+        begin: int = ...,
+        end: int = ...,
+        way: int = 0,
+        cost: int = -1,
+        hosts: npt.NDArray[np.bool_] | None = None,
+    ) -> None: ...
     def add_jitter(
         self,
         duration: int,

@@ -36,7 +36,15 @@ from .fields import MOST_REALIZATIONS, MOST_THREADS, counted, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
-from .noise import LateArrival, MessageNoise, NetworkJitter, Noise, SpeedNoise, StepNoise
+from .noise import (
+    LateArrival,
+    MessageNoise,
+    NetworkJitter,
+    NetworkWeather,
+    Noise,
+    SpeedNoise,
+    StepNoise,
+)
 from .noise.source import IntervalNoise, name_in_case, names_level, node_ranks
 from .program import check_times, compile_case
 from .question import (
@@ -65,8 +73,12 @@ _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
 _RANK_PARTS = ("late", "work", "noise", "waits_for_others", "waits_for_messages", "spared")
 # Behind these the engine has the sources of noise, by role, and each in the order of the case.
 _ROLES = (
-    (NetworkJitter, MessageNoise), (LateArrival,), (IntervalNoise,), (StepNoise,), (SpeedNoise,)
-)  # fmt: skip
+    (NetworkJitter, MessageNoise, NetworkWeather),
+    (LateArrival,),
+    (IntervalNoise,),
+    (StepNoise,),
+    (SpeedNoise,),
+)
 _MOST = 12  # sources
 # Of a rank, for each thread.
 _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes

@@ -137,6 +137,7 @@ class _ButterflyCycle:
 _STEP_DRAWS = {RECEIVE: 0x500, SEND: 0x600, COMPUTE: 0x700}
 _MESSAGE_DRAWS = {ORIGINAL: 0x800, COPY: 0x900, FORWARD: 0xA00}
 _FIRST_JITTER_DRAWS = {ORIGINAL: 16, COPY: 17, FORWARD: 18}
+_WEATHER = 64
 _LOAD_ROLE = {ORIGINAL: 0, FORWARD: 1, COPY: 2}  # of rows of loads (cuda/noise/link_loads.h)
 _MORE_JITTER_DRAWS = {ORIGINAL: 0xB00, COPY: 0xC00, FORWARD: 0xD00}
 
@@ -150,6 +151,7 @@ class DrawnNoise:
         self._busy: dict[tuple[int, bool], tuple[int, list[int], list[int]]] = {}
         self._steps: list[tuple[Any, int, core.Delay]] = []
         self._messages: list[tuple[Any, int, core.Delay]] = []
+        self._weathers: list[tuple[Any, int, core.Delay]] = []
         self._load = 0
         if case.is_routed:
             self._load = case.compiled_steps.load
@@ -163,6 +165,8 @@ class DrawnNoise:
                 self._steps.append((source, number, source.table().delay()))
             elif source.kind == "message":
                 self._messages.append((source, number, source.table().delay()))
+            elif source.kind == "weather":
+                self._weathers.append((source, number, source.table().delay()))
             elif source.kind == "jitter":
                 survival = source.survival(case.costs.transit)
                 counts = core.Delay.counts(to_ticks(source.duration), survival)
@@ -206,6 +210,12 @@ class DrawnNoise:
                     _MORE_JITTER_DRAWS[kind] + ordinal if ordinal else _FIRST_JITTER_DRAWS[kind]
                 )
             total += self._draw(source, delay, purpose, receiver, sent, cycle, number)
+        for source, ordinal, delay in self._weathers:
+            acts = source.acts_on(self.case.ranks)
+            if acts is None or acts[receiver]:
+                key = receiver // node_ranks(source.shared, self.case.ranks)
+                drawn = delay.draw(self.seed, _WEATHER + ordinal, key, self.realization, 0, 1)[0]
+                total += source.of_way(int(drawn), self.case.costs.transit)
         if self._load:
             row = self._rows[_LOAD_ROLE[kind], DRAWS_PER_CYCLE * cycle + number]
             total += self._load * int(self._loads[row, receiver])

@@ -35,7 +35,8 @@ shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, part, ...), renewal, step, message, jitter, arrival, speed.
+         without a kind), trace (file, part, ...), renewal, step, message, jitter, weather, arrival,
+         speed.
          Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
          shared=machine all. A daemon on one node: hosts=nodes(nodes=17,node_ranks=48); on some:
          hosts=share(share=1%,node_ranks=48). Daemons at random, 200 ms apart on average:

@@ -29,6 +29,7 @@ from jitterfly.noise import (
     LateArrival,
     MessageNoise,
     NetworkJitter,
+    NetworkWeather,
     Noise,
     PeriodicNoise,
     RenewalNoise,
@@ -81,6 +82,7 @@ SOURCES: dict[str, list[Noise]] = {
     "step, 1000 bins": [_binned(1 + 10**6 // (1 + np.arange(1000)) ** 2, 1e-8)],
     "message, exponential": [MessageNoise(Exponential("100ns"))],
     "message, Bernoulli": [MessageNoise(_RARE)],
+    "weather": [NetworkWeather(Exponential("100ns"))],
     "arrival": [LateArrival(Exponential("100ns"))],
     "speed": [SpeedNoise(Lognormal(1, 0.05))],
 }  # fmt: skip

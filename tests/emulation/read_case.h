@@ -114,6 +114,10 @@ inline void read_source(jf::Program& p) {
     const auto cost = read<std::int32_t>();
     const auto duration = read<Tick>();
     p.add_jitter(duration, read_many<std::uint64_t>(), scope, cost);
+  } else if (role == "weather") {
+    const auto cost = read<std::int32_t>();
+    const auto way = read<Tick>();
+    p.add_weather(read_delay(), scope, way, cost);
   } else if (role == "congestion") {
     read_congestion(p);
   } else {

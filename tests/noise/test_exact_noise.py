@@ -31,6 +31,7 @@ FAMILIES = {
     "delays": (noise_cases.delay_case, 120),
     "nodes": (noise_cases.node_case, 120),
     "hosts": (noise_cases.host_case, 200),
+    "weather": (noise_cases.weather_case, 200),
 }
 CASES = [
     (family, number)

@@ -14,6 +14,7 @@ from reference import (
     Stationary,
     StepDelay,
     TraceNoise,
+    Weather,
     delays,
 )
 from reference.cases import EngineCase
@@ -85,6 +86,7 @@ NOISES = {
     "hosts": tuple(replace(s, hosts=EVERY_THIRD) for s in
                    (STATIONARY, TRACE, SEND, RECEIVE, JITTER, MESSAGE, PERIODIC)),
     "one on some hosts": (replace(PERIODIC, hosts=EVERY_THIRD),),
+    "weather": (Weather(SMOOTH, node_ranks=2**30), MESSAGE, Weather(SMOOTH, node_ranks=3)),
     "everything": (SEND, RENEWAL, JITTER, PERIODIC, RECEIVE, TRACE, replace(MESSAGE, node_ranks=2)),
 }  # fmt: skip
 PROGRAMS = {

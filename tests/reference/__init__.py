@@ -15,6 +15,7 @@ from .noise import (
     StepDelay,
     TraceNoise,
     TracesNoise,
+    Weather,
 )
 from .timeline import Timeline, periodic_intervals
 
@@ -30,5 +31,6 @@ __all__ = [
     "Timeline",
     "TraceNoise",
     "TracesNoise",
+    "Weather",
     "periodic_intervals",
 ]

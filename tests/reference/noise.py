@@ -349,6 +349,38 @@ class MessageDelay(Source):
         program.add_message(delay=core_delay(core, self.delay), **self.scope())
 
 
+@dataclass(frozen=True)
+class Weather(Source):
+    """Lengthens the way of each message by one draw of a realization, or by a part of that way.
+
+    `way`: how long messages are on it, if they all are alike, and `delay` draws a part: 10^12 ticks
+    are all of it. `parted`: the same, where messages say how long they are on it.
+    """
+
+    delay: Delay
+    way: int | None = None
+    parted: bool = False
+    node_ranks: int = 1
+    begin: int = MIN
+    end: int = MAX
+    hosts: tuple[bool, ...] | None = None
+
+    role = "weather"
+
+    def late(self, u, transit):
+        ticks, way = self.delay(u), self.way
+        if self.parted and transit is not None:
+            way = transit
+        if way is None:
+            return ticks
+        whole, rest = divmod(way * (ticks * -(-(2**96) // 10**12) >> 64), 2**32)
+        return whole + (rest >= 2**31)
+
+    def apply(self, core, program, **cost):
+        way = {} if self.way is None else {"way": self.way}
+        program.add_weather(delay=core_delay(core, self.delay), **self.scope(), **way, **cost)
+
+
 @lru_cache(maxsize=1000)
 def _survival(transit, period):
     return poisson_survival(Fraction(transit, period))

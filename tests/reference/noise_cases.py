@@ -14,8 +14,9 @@ from .noise import (
     StepDelay,
     TraceNoise,
     TracesNoise,
+    Weather,
 )
-from .random_noise import ROLES, ends, on_hosts, random_nodes, random_source
+from .random_noise import ROLES, ends, on_hosts, random_delay, random_nodes, random_source
 
 
 def span_of(case):
@@ -231,3 +232,18 @@ def host_case(rng):
     )
     return replace(case, periodic=next(iter(periodic), None), jitter=next(iter(jitter), None),
                    others=others)  # fmt: skip
+
+
+def weather_case(rng):
+    """Any of these under weather of the network: by a delay, or by a part of the way."""
+    families = [any_case, tie_case, copy_case, zero_transit_case, delay_case]
+    case = rng.choice(families)(rng)
+    weathers = []
+    for _ in range(rng.randint(1, 3)):
+        shared = {"node_ranks": rng.choice([case.ranks, random_nodes(rng, case.ranks)])}
+        if case.costs.transit and rng.random() < 0.5:
+            parts = random_delay(rng, 3 * 10**12)
+            weathers.append(Weather(parts, way=case.costs.transit, **shared))
+        else:
+            weathers.append(Weather(random_delay(rng, rng.choice([3, 300])), **shared))
+    return replace(case, others=(*case.others, *on_hosts(rng, weathers, case.ranks)))

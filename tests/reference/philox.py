@@ -11,6 +11,7 @@ JITTER_COPY = 17
 JITTER_FORWARD = 18
 RANK_DELAY = 32
 RANK_SPEED = 48
+WEATHER = 64
 JITTER = {"original": JITTER_ORIGINAL, "copy": JITTER_COPY, "forward": JITTER_FORWARD}
 # Of further sources of the same role: to these the source's ordinal is added.
 MORE_PHASES = 0x100

@@ -38,9 +38,11 @@ def random_public_hosts(rng, jf, ranks):
             numbers = [rank // width - first for rank in range(ranks)]
             meant = tuple(number >= 0 and number % every == 0 for number in numbers)
             return jf.imbalance.OnNodes(first, node_ranks=width, every=every), meant
-    share, seed = rng.random(), rng.randint(0, 100)
-    drawn = np.random.RandomState(seed).random_sample(count)
-    meant = tuple(bool(drawn[rank // width] < share) for rank in range(ranks))
+    meant = ()
+    while not any(meant):  # a source that acts nowhere gives a warning
+        share, seed = rng.random(), rng.randint(0, 100)
+        drawn = np.random.RandomState(seed).random_sample(count)
+        meant = tuple(bool(drawn[rank // width] < share) for rank in range(ranks))
     return jf.imbalance.OnShare(share, node_ranks=width, seed=seed), meant
 
 

@@ -77,6 +77,9 @@ class RealizedNoise:
             on_the_way = source.role == "jitter" and transit is not None
             late = source.on_the_way(transit, u) if on_the_way else source.delay(u)
             total += self._in_window(source, receiver, sent, late, "message")
+        for source, ordinal in self._of_role["weather"]:
+            u = self._uniform(source, philox.WEATHER + ordinal, receiver, 0, 0)
+            total += self._in_window(source, receiver, sent, source.late(u, transit), "message")
         for source, _ in self._of_role["congestion"]:
             late = source.late(message, receiver, cycle, number)
             self.seen["held up"] += late > 0

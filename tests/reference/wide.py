@@ -59,6 +59,10 @@ class WideNoise:
                 else:
                     delays = np.array([source.delay(u) for u in uniforms.tolist()])
                 total += np.where(self._acts(source, sent), delays, 0)
+            elif source.role == "weather":
+                uniforms = self._step_uniforms(source, philox.WEATHER + ordinal, 0, 0)
+                delays = np.array([source.late(u, None) for u in uniforms.tolist()])
+                total += np.where(self._acts(source, sent), delays, 0)
         return total
 
     def _work(self, t, work, step, cycle, number):

@@ -41,7 +41,7 @@ void run(const schedule::Schedule& s) {
   schedule::Factors factors;
   for (std::uint32_t rank = 0; rank < s.ranks(); ++rank) {
     network.levels.slots.push_back(s.ranks() - rank);
-    factors.push_back(std::uint64_t{1 + rank % 3} << kSpeedBits);
+    factors.push_back(std::uint64_t{1 + rank % 3} << kFactorBits);
   }
   for (const Tick transit : {100'000, 1'000'000})
     for (const std::uint64_t size : s.sizes()) {

@@ -122,6 +122,9 @@ class Recorder:
     def add_message(self, delay, **scope):
         self._add("message", scope, *delay.words)
 
+    def add_weather(self, delay, way=0, cost=-1, **scope):
+        self._add("weather", scope, cost, way, *delay.words)
+
     class CongestionProgram:
         """A network, as the words of read_congestion."""
 

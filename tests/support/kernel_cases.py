@@ -17,6 +17,7 @@ from reference import (
     Stationary,
     StepDelay,
     TraceNoise,
+    Weather,
     delays,
 )
 from reference.cases import EngineCase
@@ -166,7 +167,16 @@ HOSTS = {
     "drawn, hosts": lambda ranks: in_hosts((StepDelay(PIECES), MessageDelay(SMOOTH)), ranks),
     "everything, hosts": lambda ranks: in_hosts(everything(ranks), ranks),
 }
-ALL_NOISES = {**NOISES, **NODES, **HOSTS}
+WEATHERS = {
+    "weather": lambda ranks: (Weather(SMOOTH), JITTER),
+    "weather, parts of the way": lambda ranks: (
+        Weather(smooth(10**12), way=COSTS.transit, node_ranks=ranks),
+        PERIODIC,
+        Weather(PIECES, node_ranks=min(3, ranks)),
+        MessageDelay(SAMPLES.with_last(2**59)),
+    ),
+}
+ALL_NOISES = {**NOISES, **NODES, **HOSTS, **WEATHERS}
 
 PROGRAMS = {
     "butterfly": {},

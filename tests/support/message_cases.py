@@ -80,7 +80,12 @@ def make_messages(program, noise, ranks, **changes):
     """Two cycles of the program of that name."""
     sources = ALL_NOISES[noise](1 << (ranks - 1).bit_length())
     sources = tuple(fitted(source, ranks) for source in sources)
-    jitters = [(cost, source) for cost in (0, 1) for source in sources if source.role == "jitter"]
+    jitters = [
+        (cost, source if source.role == "jitter" else replace(source, way=COST_ENTRIES[cost][2]))
+        for cost in (0, 1)
+        for source in sources
+        if source.role == "jitter" or getattr(source, "way", None) is not None
+    ]
     steps = Steps(ranks)
     for steps.cycle in range(2):
         steps.add(0)

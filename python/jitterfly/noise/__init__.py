@@ -10,7 +10,7 @@ distributions that they draw from are in `jitterfly.distributions`.
 
 from ..find_noise_files import UntrustedNoiseWarning
 from .congestion import Congestion
-from .delays import LateArrival, MessageNoise, StepNoise
+from .delays import LateArrival, MessageNoise, NetworkWeather, StepNoise
 from .jitter import NetworkJitter
 from .periodic import PeriodicNoise
 from .renewal import RenewalNoise
@@ -23,6 +23,7 @@ __all__ = [
     "LateArrival",
     "MessageNoise",
     "NetworkJitter",
+    "NetworkWeather",
     "Noise",
     "PeriodicNoise",
     "RenewalNoise",

@@ -1,15 +1,30 @@
-"""Delays that are drawn: of each step (`StepNoise`), of each message, and late arrival of ranks."""
+"""Delays that are drawn: of each step (`StepNoise`), of each message, late arrival, weather."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.distribution import Probability
-from ..distributions.parametric import ConstantOrDrawn
-from ..fields import check_choice, frozen_dataclass, parameter
-from ..units import OptionalSeconds, Seconds
-from .source import DelayNoise, ExpectedWork, Hits, HostsField, MaxWork, Shared, WindowNoise
+from ..backends import core
+from ..distributions import Distribution
+from ..distributions.distribution import LARGEST, DelayTable, Probability, check_number, thinned
+from ..distributions.parametric import Constant, ConstantOrDrawn
+from ..fields import Converted, check_choice, frozen_dataclass, parameter
+from ..syntax import read_share
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, show_ticks
+from .source import (
+    DelayNoise,
+    ExpectedWork,
+    GroupNoise,
+    Hits,
+    HostsField,
+    MaxWork,
+    Shared,
+    WindowNoise,
+)
+
+LARGEST_PART = 10**6
+_PARTS = TICKS_PER_SECOND  # in a table that many ticks stand for a part of 1
 
 
 @frozen_dataclass()
@@ -174,6 +189,166 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
 
     def longest_message_delay(self, transit: int) -> int:
         return self.likely_ticks()
+
+
+class _DelayOrNone(ConstantOrDrawn):
+    """A field for a delay that may be left out."""
+
+    def __init__(self) -> None:
+        Converted.__init__(self, "Distribution | float | str | None", None)
+
+    def __set__(self, instance: object, value: Any) -> None:
+        if value is None:
+            Converted.__set__(self, instance, value)
+        else:
+            super().__set__(instance, value)
+
+
+class _PartOrNone(_DelayOrNone):
+    """The same of a part of a time, where a number stands for itself."""
+
+    unit = ""
+    _short = False
+
+    def __set__(self, instance: object, value: Any) -> None:
+        if isinstance(value, str):
+            value = read_share(value, self._name, 0, LARGEST_PART, "0.2 or 20%")
+        if value is not None and not isinstance(value, (Distribution, Mapping)):
+            value = check_number(value, self._name, 0, LARGEST_PART, self._owner)
+        super().__set__(instance, value)
+
+
+@frozen_dataclass()
+class NetworkWeather(GroupNoise, kind="weather"):
+    """The way of all messages takes longer by one draw for the whole realization.
+
+    Other jobs load a network for longer than a collective takes: it is slower in one run than in
+    another, and equally slow for all messages of a run. The network of a case is that of fair
+    weather. For how long a message occupies the links of its ranks stays as it is.
+
+    Parameters
+    ----------
+    delay : Distribution, float or str, optional
+        How much longer each message takes, seconds.
+    longer : Distribution, float or str, optional
+        In its place: how much longer, as a part of the time that a message is on its way without
+        noise, L + (n - 1) G of `LogGOPS`: 0.2, or "20%". In a distribution one second stands for 1:
+        ``Lognormal(median=0.5, sigma=1)``. Up to 10^6.
+    probability : float or str
+        That there is weather at all, from 0 to 1; else that of the network.
+    shared : "machine", False, "node", "rack", "level N", another name of a level, or int
+        Which receivers have the same weather: all, each its own, or nodes of so many consecutive
+        ranks.
+    hosts : imbalance.Hosts, optional
+        The hosts that messages take longer to; all without it.
+
+    Raises
+    ------
+    ValueError
+        Not one of delay and longer; a parameter out of range; when the case is made, size of nodes,
+        or a message that may take 2^60 ps (13 days) longer.
+
+    Notes
+    -----
+    Messages within a node take longer, too, and so do copies and forwards. Requests of copies on
+    demand do not, as for `MessageNoise`.
+
+    Examples
+    --------
+    A message is on its way for 1 µs, and so do six rounds in turn:
+
+    >>> import jitterfly as jf
+    >>> noise = [NetworkWeather(longer=jf.Exponential(0.5))]
+    >>> case = jf.Case(64, network=jf.Hockney(alpha="1us", beta=0), noise=noise)
+    >>> result = jf.simulate(case, realizations=2000, seed=1)
+    >>> bool(8.5e-6 < result.samples.mean() < 9.5e-6)
+    True
+    """
+
+    most: ClassVar[int] = 8
+    no_effect: ClassVar[Mapping[str, Any]] = {"probability": 0.0}
+
+    delay: _DelayOrNone = _DelayOrNone()
+    longer: _PartOrNone = _PartOrNone()
+    probability: Probability = Probability(1.0)
+    shared: Shared = "machine"
+    hosts: HostsField = HostsField()
+
+    def __post_init__(self) -> None:
+        self.check_fields()
+        if (self.delay is None) == (self.longer is None):
+            raise ValueError(
+                "delay or longer must be given, and one of them only (in NetworkWeather)"
+            )
+
+    @property
+    def _drawn(self) -> Distribution:
+        drawn = self.longer if self.delay is None else self.delay
+        assert drawn is not None
+        return drawn
+
+    def table(self) -> DelayTable:
+        """The delay, or the part in 10^-12, as integers."""
+        return thinned(self._drawn, self.probability)
+
+    def check(self, ranks: int, transit: int) -> None:
+        super().check(ranks, transit)
+        if self.longer is not None and transit * self.longer.longest_ticks() >= LARGEST * _PARTS:
+            raise ValueError(
+                "longer must leave each message less than 13 days (2^60 ps) longer, one takes "
+                f"{show_ticks(transit)}: cut the tail with longest (in NetworkWeather)"
+            )
+
+    def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
+        delay, fields = self.table().delay(), self.engine_fields(ranks)
+        if self.longer is None:
+            program.add_weather(delay=delay, **fields)
+            return
+        for cost, way in enumerate((transit, *transits), -1):
+            # A message that takes no time takes none longer.
+            part = delay if way else core.Delay.constant(0)
+            program.add_weather(delay=part, way=way or 1, cost=cost, **fields)
+
+    def of_way(self, drawn: int, transit: int) -> int:
+        """Return what a draw adds to a message that is on its way for `transit` ticks."""
+        if self.longer is None:
+            return drawn
+        # As cuda/noise/factor.h: a fixed-point number, and the product to the nearest tick.
+        factor = drawn * -(-(2**96) // _PARTS) >> 64
+        return (transit * factor + 2**31) >> 32
+
+    @property
+    def random(self) -> bool:
+        return self.probability < 1 or not isinstance(self._drawn, Constant)
+
+    def why_ineffective(self, work: MaxWork) -> str:
+        if not work.exchanges:
+            return "no messages are exchanged; take more ranks"
+        if self.longer is not None and not work.transit:
+            return "messages take no time; give the network's latency"
+        return ""
+
+    def expected_hits(self, work: ExpectedWork) -> Hits | None:
+        """The weathers of a realization; each delays all messages on a path, one in each round."""
+        once = Hits.of_draws(work.groups(self.shared), self.table())
+        times = 0.0
+        for _, repeated, transit in work.rounds:
+            if self.longer is not None and transit is None:
+                return None
+            times += repeated * (1.0 if self.longer is None else (transit or 0) / _PARTS)
+        return Hits(once.number, once.delay * work.cycles * times, once=True)
+
+    def longest_message_delay(self, transit: int) -> int:
+        return self._added(self._drawn.likely_ticks(), transit)
+
+    def longest_ever(self, transit: int) -> int:
+        """The longest delay of a message that takes `transit` ticks, which is never exceeded."""
+        return self._added(self._drawn.longest_ticks(), transit)
+
+    def _added(self, drawn: int, transit: int) -> int:
+        if self.probability == 0:
+            return 0
+        return drawn if self.longer is None else -(-transit * drawn // _PARTS)
 
 
 @frozen_dataclass()

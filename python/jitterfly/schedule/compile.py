@@ -16,6 +16,7 @@ from ..network import LogGOPS
 from ..noise import (
     LateArrival,
     MessageNoise,
+    NetworkWeather,
     Noise,
     PeriodicNoise,
     RenewalNoise,
@@ -268,6 +269,8 @@ def _message_delay(source: Noise, transit: int) -> int:
     """Return the longest delay of a message by a source, in ticks."""
     if isinstance(source, MessageNoise):
         return _longest_drawn(source)
+    if isinstance(source, NetworkWeather):
+        return source.longest_ever(transit)
     return source.longest_message_delay(transit)
 
 
