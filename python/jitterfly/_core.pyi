@@ -75,6 +75,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
+        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
     ) -> None: ...
     def add_renewal(
         self,
@@ -87,6 +88,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
+        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
     ) -> None: ...
     def add_trace(
         self,
@@ -100,6 +102,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
+        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
     ) -> None: ...
     def add_traces(
         self,
@@ -111,6 +114,7 @@ class Program:
         begin: int = ...,
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
+        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
     ) -> None: ...
     def add_step(
         self,

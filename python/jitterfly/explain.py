@@ -763,7 +763,12 @@ def _explanation(
 
 def causes_of(noise: Sequence[Noise]) -> list[int]:
     """The number that the engine gives each source as a cause."""
-    order = [i for role in _ROLES for i, one in enumerate(noise) if isinstance(one, role)]
+    order: list[int] = []
+    for role in _ROLES:
+        for i, one in enumerate(noise):
+            if isinstance(one, role):
+                # Behind a source that is on and off by turns stands that of these times, no cause.
+                order += [i] if getattr(one, "bursts", None) is None else [i, -1]
     return [len(_QUIET) + order.index(i) for i in range(len(noise))]
 
 

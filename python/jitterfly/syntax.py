@@ -35,11 +35,11 @@ shares   0.01 or 1%, such as a probability
 noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
          keys, such as all.noise,part=each; or KEY=VALUE,
          such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, part, ...), renewal, step, message, jitter, weather, arrival,
-         speed.
+         without a kind), trace (file, ..), renewal, step, message, jitter, weather, arrival, speed.
          Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
          shared=machine all. A daemon on one node: hosts=nodes(nodes=17,node_ranks=48); on some:
-         hosts=share(share=1%,node_ranks=48). Daemons at random, 200 ms apart on average:
+         hosts=share(share=1%,node_ranks=48). On and off by turns: bursts=onoff(on=1s,off=9s).
+         Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
          A gap, a duration or a delay may be drawn: duration=exponential(mean=80us), or
          lognormal(median=80us,sigma=1), gamma(shape=2,scale=40us), weibull(scale=80us,shape=0.7),

@@ -55,6 +55,11 @@ inline jf::Scope read_scope() {
   s.window.begin = read<Tick>();
   s.window.end = read<Tick>();
   for (const auto acts : read_many<int>()) s.hosts.push_back(static_cast<std::uint8_t>(acts));
+  if (!read<bool>()) return s;
+  const jf::HostDelay on = read_delay(), off = read_delay();
+  const auto share = read<std::uint64_t>();
+  const jf::HostDelay busy = read_delay(), idle = read_delay();
+  s.bursts = jf::OnAndOff{on, off, {share, busy, idle}, read<std::int64_t>()};
   return s;
 }
 

@@ -137,7 +137,8 @@ def test_messages_as_exchanges(noise, log2_ranks):
         for r in range(log2_ranks):
             steps.message((XOR, 1 << r, 1 << log2_ranks, 0), 0, r, row=True)
         steps.add(4, row=True)
-    jitters = [(0, source) for source in sources if source.role == "jitter"]
+    of_cost = [s for s in sources if s.role == "jitter" or getattr(s, "way", None) is not None]
+    jitters = [(0, source) for source in of_cost]
     received = COSTS.receive + COSTS.combine
     case = MessageCase(1 << log2_ranks, tuple(steps.made),
                        ((COSTS.send, received, COSTS.transit, 0),),

@@ -31,7 +31,16 @@ from support.emulated_kernels import (
     sensitive_runs,
     varied,
 )
-from support.kernel_cases import ALL_NOISES, GENERAL_NOISES, HOSTS, NODES, PROGRAMS, WEATHERS, make
+from support.kernel_cases import (
+    ALL_NOISES,
+    BURSTS,
+    GENERAL_NOISES,
+    HOSTS,
+    NODES,
+    PROGRAMS,
+    WEATHERS,
+    make,
+)
 from support.message_cases import MESSAGE_PROGRAMS, make_messages
 from support.paths import CUDA
 from support.scale import scaled, some
@@ -56,7 +65,8 @@ def drawn(make_case, name, number):
 @pytest.mark.parametrize("noise", ALL_NOISES)
 def test_programs(kernels, noise):
     sizes = [3, 6, 5, 7, 4, 2, 1, 0]
-    shifts = [len(noise)] if noise in (*GENERAL_NOISES, *NODES, *HOSTS, *WEATHERS) else [0, 3]
+    general = (*GENERAL_NOISES, *NODES, *HOSTS, *WEATHERS, *BURSTS)
+    shifts = [len(noise)] if noise in general else [0, 3]
     check(kernels, [varied(make(program, noise, sizes[(number + shift) % 8]), number + shift)
                     for number, program in some(enumerate(PROGRAMS), 3)
                     for shift in shifts])  # fmt: skip

@@ -9,6 +9,7 @@ from reference import (
     Costs,
     Jitter,
     MessageDelay,
+    OnOff,
     PeriodicNoise,
     RenewalNoise,
     Stationary,
@@ -62,6 +63,7 @@ CROWDED = delays.Pieces(
 )
 OPEN = {"begin": 2_500_000, "end": 9_000_000}
 
+BURSTS = OnOff(GAP, BUSY, Stationary(2**62, BUSY, GAP), node_ranks=2**16)
 EVERY_THIRD = tuple(rank % 3 == 0 for rank in range(2**16))  # of the largest case here
 
 NOISES = {
@@ -86,6 +88,8 @@ NOISES = {
     "hosts": tuple(replace(s, hosts=EVERY_THIRD) for s in
                    (STATIONARY, TRACE, SEND, RECEIVE, JITTER, MESSAGE, PERIODIC)),
     "one on some hosts": (replace(PERIODIC, hosts=EVERY_THIRD),),
+    "bursts": tuple(replace(s, bursts=BURSTS) for s in (PERIODIC, RENEWAL, TRACE, STATIONARY)),
+    "one in bursts": (replace(PERIODIC, bursts=replace(BURSTS, node_ranks=3)),),
     "weather": (Weather(SMOOTH, node_ranks=2**30), MESSAGE, Weather(SMOOTH, node_ranks=3)),
     "everything": (SEND, RENEWAL, JITTER, PERIODIC, RECEIVE, TRACE, replace(MESSAGE, node_ranks=2)),
 }  # fmt: skip

@@ -9,6 +9,7 @@ from .event_driven import ButterflyRun, Costs
 from .noise import (
     Jitter,
     MessageDelay,
+    OnOff,
     PeriodicNoise,
     RenewalNoise,
     Stationary,
@@ -24,6 +25,7 @@ __all__ = [
     "Costs",
     "Jitter",
     "MessageDelay",
+    "OnOff",
     "PeriodicNoise",
     "RenewalNoise",
     "Stationary",

@@ -20,7 +20,7 @@ import numpy as np
 
 from . import delays, philox
 from .delays import Delay, core_delay
-from .timeline import clipped, periodic_intervals
+from .timeline import clipped, overlaps, periodic_intervals
 
 MIN, MAX = -(2**63), 2**63 - 1  # of a 64-bit tick: no window
 
@@ -54,16 +54,66 @@ class Source:
         return found | ({} if self.hosts is None else {"hosts": np.array(self.hosts)})
 
 
-class Intervals(Source):
-    """Base of the sources of busy intervals; `ever` yields them without the window."""
+def alternating(uniform, start_uniform, gap, duration, stationary):
+    """Intervals of a duration after gaps, each drawn by its number; `start_uniform`: the start."""
+    if stationary is None:
+        begin = gap(uniform(0))
+        end = begin + duration(uniform(1))
+    elif start_uniform(0) < stationary.share:
+        begin, end = 0, stationary.busy(start_uniform(1))
+    else:
+        begin = stationary.idle(start_uniform(1))
+        end = begin + duration(uniform(1))
+    for k in count(1):
+        yield begin, end
+        begin = end + gap(uniform(2 * k))
+        end = begin + duration(uniform(2 * k + 1))
 
-    def intervals(self, seed, realization, rank, ordinal=0):
+
+@dataclass(frozen=True)
+class OnOff:
+    """A source is on for a time, off for a time, and so on; `start`: how it is found at time 0."""
+
+    on: Delay
+    off: Delay
+    start: "Stationary"
+    node_ranks: int = 1
+
+    def times(self, seed, realization, rank, ordinal):
+        """When the source is on. `ordinal`: among the sources that are on and off by turns."""
+
+        def draws(purpose):
+            key = rank // self.node_ranks
+            return lambda number: philox.pair64(seed, purpose + ordinal, key, realization, number)
+
+        return alternating(draws(philox.BURSTS), draws(philox.BURSTS_START), self.off, self.on,
+                           self.start)  # fmt: skip
+
+    def fields(self, core):
+        found = self.start
+        start = found.share, core_delay(core, found.busy), core_delay(core, found.idle)
+        return core_delay(core, self.on), core_delay(core, self.off), start, self.node_ranks
+
+
+class Intervals(Source):
+    """Base of the sources of busy intervals; `ever` yields them without window and bursts."""
+
+    bursts: OnOff | None = None
+
+    def scope(self, core):
+        bursts = {} if self.bursts is None else {"bursts": self.bursts.fields(core)}
+        return super().scope() | bursts
+
+    def intervals(self, seed, realization, rank, ordinal=0, of_bursts=0):
         """Busy intervals [begin, end) of a rank, disjoint, in order of time."""
         if not self.acts_on(rank):
             return iter(())
         ever = self.ever(seed, realization, rank, ordinal)
         # Without a window, too: noise that leaves no time free ends with the 64 bits of ticks.
-        return clipped(ever, self.begin, self.end)
+        found = clipped(ever, self.begin, self.end)
+        if self.bursts is None:
+            return found
+        return overlaps(found, self.bursts.times(seed, realization, rank, of_bursts))
 
 
 @dataclass(frozen=True)
@@ -80,6 +130,7 @@ class PeriodicNoise(Intervals):
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    bursts: OnOff | None = None
 
     role = "periodic"
 
@@ -96,7 +147,7 @@ class PeriodicNoise(Intervals):
     def apply(self, core, program):
         program.add_periodic(period=self.period, duration=self.duration,
                              stationary=self.stationary, phases=optional_ticks(self.phases),
-                             **self.scope())  # fmt: skip
+                             **self.scope(core))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,31 +175,17 @@ class RenewalNoise(Intervals):
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    bursts: OnOff | None = None
 
     role = "renewal"
 
     def ever(self, seed, realization, rank, ordinal):
-        def uniform(purpose, number):
-            return philox.pair64(seed, purpose + ordinal, self.key(rank), realization, number)
+        def draws(purpose):
+            key = self.key(rank)
+            return lambda number: philox.pair64(seed, purpose + ordinal, key, realization, number)
 
-        def gap(k):
-            return self.gap(uniform(philox.RENEWAL, 2 * k))
-
-        def duration(k):
-            return self.duration(uniform(philox.RENEWAL, 2 * k + 1))
-
-        if self.stationary is None:
-            begin = gap(0)
-            end = begin + duration(0)
-        elif uniform(philox.RENEWAL_START, 0) < self.stationary.share:
-            begin, end = 0, self.stationary.busy(uniform(philox.RENEWAL_START, 1))
-        else:
-            begin = self.stationary.idle(uniform(philox.RENEWAL_START, 1))
-            end = begin + duration(0)
-        for k in count(1):
-            yield begin, end
-            begin = end + gap(k)
-            end = begin + duration(k)
+        return alternating(draws(philox.RENEWAL), draws(philox.RENEWAL_START), self.gap,
+                           self.duration, self.stationary)  # fmt: skip
 
     def apply(self, core, program):
         start = self.stationary
@@ -156,7 +193,7 @@ class RenewalNoise(Intervals):
             start = start.share, core_delay(core, start.busy), core_delay(core, start.idle)
         program.add_renewal(gap=core_delay(core, self.gap),
                             duration=core_delay(core, self.duration), stationary=start,
-                            **self.scope())  # fmt: skip
+                            **self.scope(core))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -175,6 +212,7 @@ class TraceNoise(Intervals):
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    bursts: OnOff | None = None
 
     role = "trace"
 
@@ -193,7 +231,7 @@ class TraceNoise(Intervals):
 
     def apply(self, core, program):
         program.add_trace(*starts_and_ends(self.pieces), length=self.length,
-                          offsets=optional_ticks(self.offsets), **self.scope())  # fmt: skip
+                          offsets=optional_ticks(self.offsets), **self.scope(core))  # fmt: skip
 
 
 def starts_and_ends(pieces):
@@ -212,6 +250,7 @@ class TracesNoise(Intervals):
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    bursts: OnOff | None = None
 
     role = "trace"
 
@@ -229,7 +268,7 @@ class TracesNoise(Intervals):
     def apply(self, core, program):
         recordings = [(*starts_and_ends(pieces), length) for pieces, length in self.recordings]
         of_ranks = np.array(self.of_ranks, dtype=np.int32)
-        program.add_traces(recordings=recordings, of_ranks=of_ranks, **self.scope())
+        program.add_traces(recordings=recordings, of_ranks=of_ranks, **self.scope(core))
 
 
 @dataclass(frozen=True)

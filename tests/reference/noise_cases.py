@@ -16,7 +16,15 @@ from .noise import (
     TracesNoise,
     Weather,
 )
-from .random_noise import ROLES, ends, on_hosts, random_delay, random_nodes, random_source
+from .random_noise import (
+    ROLES,
+    ends,
+    in_bursts,
+    on_hosts,
+    random_delay,
+    random_nodes,
+    random_source,
+)
 
 
 def span_of(case):
@@ -247,3 +255,13 @@ def weather_case(rng):
         else:
             weathers.append(Weather(random_delay(rng, rng.choice([3, 300])), **shared))
     return replace(case, others=(*case.others, *on_hosts(rng, weathers, case.ranks)))
+
+
+def burst_case(rng):
+    """Any of these, most of whose sources of intervals are on and off by turns."""
+    families = [any_case, any_case, tie_case, copy_case, dense_case, long_work_case]
+    case = rng.choice([*families, recorded_work_case])(rng)
+    sources = [*case.others, *(one for one in (case.periodic,) if one)]
+    longest = max(2, span_of(case) // rng.choice([1, 3, 10]))
+    sources = in_bursts(rng, on_hosts(rng, sources, case.ranks), case.ranks, longest)
+    return replace(case, periodic=None, others=sources)

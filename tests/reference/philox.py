@@ -22,6 +22,8 @@ STEP_RECEIVE = 0x500
 STEP_SEND = 0x600
 STEP_COMPUTE = 0x700
 MESSAGE = {"original": 0x800, "copy": 0x900, "forward": 0xA00}
+BURSTS = 0xE00
+BURSTS_START = 0xF00
 MORE_JITTER = {"original": 0xB00, "copy": 0xC00, "forward": 0xD00}
 
 LOW_HALVES = 1 << 31  # with a purpose: blocks of the low halves of its draws

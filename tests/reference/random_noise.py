@@ -11,6 +11,7 @@ from .noise import (
     Intervals,
     Jitter,
     MessageDelay,
+    OnOff,
     PeriodicNoise,
     RenewalNoise,
     Stationary,
@@ -178,6 +179,26 @@ def on_hosts(rng, sources, ranks):
         replace(source, hosts=random_hosts(rng, ranks)) if rng.random() < 0.7 else source
         for source in sources
     )
+
+
+def in_bursts(rng, sources, ranks, longest):
+    """The sources, most of those of intervals on and off by turns, for up to `longest` ticks."""
+    return tuple(
+        replace(source, bursts=random_bursts(rng, ranks, longest))
+        if isinstance(source, Intervals) and rng.random() < 0.8
+        else source
+        for source in sources
+    )
+
+
+def random_bursts(rng, ranks, longest):
+    """Times on and off, of a mean that makes the walk through them short."""
+    on = off = None
+    while not (off and off.largest and 4 * (mean(on) + mean(off)) >= longest):
+        on, off = random_delay(rng, longest), random_delay(rng, longest)
+    busy, idle = random_delay(rng, longest), random_delay(rng, longest)
+    return OnOff(on, off, Stationary(random_last(rng), busy, idle),
+                 rng.choice([1, ranks, random_nodes(rng, ranks)]))  # fmt: skip
 
 
 def ends(sources):

@@ -21,7 +21,8 @@ class RealizedNoise:
         self._timelines = {}
         self.seen = Counter()
         self._of_role = defaultdict(list)  # sources with their ordinals
-        self._intervals = []  # those of them that have any
+        self._intervals = []  # those of them that have any, with the ordinals of their bursts
+        self._bursts = 0
         for source in sources:
             self.add(source)
 
@@ -30,7 +31,8 @@ class RealizedNoise:
         same = self._of_role[source.role]
         same.append((source, len(same)))
         if isinstance(source, Intervals):
-            self._intervals.append(same[-1])
+            self._intervals.append((*same[-1], self._bursts))
+            self._bursts += source.bursts is not None
 
     def late(self, rank, cycle):
         """For how long a rank idles before its compute phase."""
@@ -90,8 +92,8 @@ class RealizedNoise:
         """The union of all busy intervals of a rank in one phase of the cycle."""
         if (rank, compute) not in self._timelines:
             lists = [
-                source.intervals(*self._draw, rank, ordinal)
-                for source, ordinal in self._intervals
+                source.intervals(*self._draw, rank, ordinal, of_bursts)
+                for source, ordinal, of_bursts in self._intervals
                 if (source.in_compute if compute else source.in_communication)
             ]
             self._timelines[rank, compute] = Timeline(union(lists))

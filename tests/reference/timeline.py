@@ -28,6 +28,20 @@ def clipped(intervals, window_begin, window_end):
                 yield begin, end
 
 
+def overlaps(intervals, others):
+    """Yield what two lists of intervals have in common; both come in order of time."""
+    intervals, others = iter(intervals), iter(others)
+    one, other = next(intervals, None), next(others, None)
+    while one and other:
+        begin, end = max(one[0], other[0]), min(one[1], other[1])
+        if begin < end:
+            yield begin, end
+        if one[1] < other[1]:
+            one = next(intervals, None)
+        else:
+            other = next(others, None)
+
+
 def union(lists):
     """Merge intervals of several lists: busy where any of them is busy.
 

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from . import philox
-from .noise import Intervals
+from .noise import Intervals, RenewalNoise
 from .wide_draws import apply, only_uniform64, pair64, uniform64
 
 NEVER = 2**62
@@ -114,6 +114,8 @@ class WideNoise:
                 begins, ends = self._drawn(source, ordinal)
                 begins = np.maximum(begins, source.begin)
                 ends = np.minimum(ends, source.end)
+                if source.bursts is not None:
+                    begins, ends = self._while_on(source, begins, ends)
                 none = (begins >= ends) | ~self._hosts(source)
                 columns.append(np.where(none, NEVER, [begins, ends]))
         begins, ends = np.concatenate(columns, axis=1)
@@ -122,6 +124,18 @@ class WideNoise:
         ends = np.take_along_axis(ends, order, axis=0)
         used = (begins < NEVER).any(axis=1)
         return begins[used], ends[used]
+
+    def _while_on(self, source, begins, ends):
+        """What of each interval is in each of the times for which its source is on."""
+        bursts = source.bursts
+        before = [one for one, _ in self._sources if getattr(one, "bursts", None) is not None]
+        ordinal = next(i for i, one in enumerate(before) if one is source)
+        as_noise = RenewalNoise(bursts.off, bursts.on, bursts.start, node_ranks=bursts.node_ranks)
+        purposes = philox.BURSTS + ordinal, philox.BURSTS_START + ordinal
+        on = np.array(list(self._alternating(as_noise, *purposes)))
+        begins = np.maximum(begins[:, None], on[None, :, 0]).reshape(-1, len(self._ranks))
+        ends = np.minimum(ends[:, None], on[None, :, 1]).reshape(-1, len(self._ranks))
+        return begins, ends
 
     def _drawn(self, source, ordinal):
         """Begins and ends without the window."""
@@ -158,16 +172,19 @@ class WideNoise:
             origin = origin + source.length
 
     def _renewal(self, source, ordinal):
+        return self._alternating(source, philox.RENEWAL + ordinal, philox.RENEWAL_START + ordinal)
+
+    def _alternating(self, source, purpose, start_purpose):
         def gap(k):
-            return apply(source.gap, self._uniforms(source, philox.RENEWAL + ordinal, 2 * k))
+            return apply(source.gap, self._uniforms(source, purpose, 2 * k))
 
         def duration(k):
-            uniforms = self._uniforms(source, philox.RENEWAL + ordinal, 2 * k + 1)
+            uniforms = self._uniforms(source, purpose, 2 * k + 1)
             return apply(source.duration, uniforms)
 
         begin, end = gap(0), duration(0)
         if source.stationary is not None:
-            starts = [self._uniforms(source, philox.RENEWAL_START + ordinal, n) for n in (0, 1)]
+            starts = [self._uniforms(source, start_purpose, n) for n in (0, 1)]
             busy = starts[0] < np.uint64(source.stationary.share)
             begin = np.where(busy, 0, apply(source.stationary.idle, starts[1]))
             end = np.where(busy, apply(source.stationary.busy, starts[1]), end)

@@ -84,11 +84,15 @@ class Recorder:
 
     def _add(self, role, scope, *arguments):
         options = {"node_ranks": 1, "in_compute": True, "in_communication": True, "begin": MIN,
-                   "end": MAX, "hosts": None}  # fmt: skip
+                   "end": MAX, "hosts": None, "bursts": None}  # fmt: skip
         assert scope.keys() <= options.keys()
-        *options, hosts = (options | scope).values()
+        *options, hosts, bursts = (options | scope).values()
+        words = [bursts is not None]
+        if bursts is not None:
+            on, off, (share, busy, idle), node_ranks = bursts
+            words += [*on.words, *off.words, share, *busy.words, *idle.words, node_ranks]
         self.count += 1
-        self.words += [role, *options, *counted(hosts), *arguments]
+        self.words += [role, *options, *counted(hosts), *words, *arguments]
 
     def add_periodic(self, period, duration, stationary, phases, **scope):
         self._add("periodic", scope, period, duration, stationary, *counted(phases))

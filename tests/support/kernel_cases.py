@@ -12,6 +12,7 @@ from reference import (
     Costs,
     Jitter,
     MessageDelay,
+    OnOff,
     PeriodicNoise,
     RenewalNoise,
     Stationary,
@@ -21,6 +22,7 @@ from reference import (
     delays,
 )
 from reference.cases import EngineCase
+from reference.noise import Intervals
 
 COSTS = Costs(send=900, receive=1100, transit=1_000_000, combine=800, work=3_000_000)
 PERIODIC = PeriodicNoise(period=10**7, duration=3 * 10**6)
@@ -176,7 +178,26 @@ WEATHERS = {
         MessageDelay(SAMPLES.with_last(2**59)),
     ),
 }
-ALL_NOISES = {**NOISES, **NODES, **HOSTS, **WEATHERS}
+
+
+def in_bursts(sources, ranks):
+    """The same sources, on and off by turns: each node, all ranks, and each rank by itself."""
+    sizes = itertools.cycle([min(4, ranks), ranks, 1])
+    start = Stationary(2**62, SAMPLES, GAPS)
+    return tuple(
+        replace(s, bursts=OnOff(SAMPLES, smooth(6_000_000), start, next(sizes)))
+        if isinstance(s, Intervals)
+        else s
+        for s in sources
+    )
+
+
+BURSTS = {
+    "periodic, bursts": lambda ranks: in_bursts((PERIODIC,), ranks),
+    "renewal, bursts": lambda ranks: in_bursts((RENEWAL, PERIODIC, FOUND), ranks),
+    "everything, bursts": lambda ranks: in_bursts(everything(ranks), ranks),
+}
+ALL_NOISES = {**NOISES, **NODES, **HOSTS, **WEATHERS, **BURSTS}
 
 PROGRAMS = {
     "butterfly": {},

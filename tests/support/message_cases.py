@@ -100,6 +100,9 @@ def fitted(source, ranks):
     """Phases, offsets and hosts of so many ranks, and nodes of no more."""
     if source.node_ranks > ranks:
         source = replace(source, node_ranks=ranks)
+    bursts = getattr(source, "bursts", None)
+    if bursts is not None and bursts.node_ranks > ranks:
+        source = replace(source, bursts=replace(bursts, node_ranks=ranks))
     for name in ("phases", "offsets", "hosts"):
         values = getattr(source, name, None)
         if values is not None:

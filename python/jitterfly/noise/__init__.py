@@ -14,17 +14,19 @@ from .delays import LateArrival, MessageNoise, NetworkWeather, StepNoise
 from .jitter import NetworkJitter
 from .periodic import PeriodicNoise
 from .renewal import RenewalNoise
-from .source import Noise
+from .source import Bursts, Noise, OnOff
 from .speed import SpeedNoise
 from .trace import TraceNoise
 
 __all__ = [
+    "Bursts",
     "Congestion",
     "LateArrival",
     "MessageNoise",
     "NetworkJitter",
     "NetworkWeather",
     "Noise",
+    "OnOff",
     "PeriodicNoise",
     "RenewalNoise",
     "SpeedNoise",

@@ -195,11 +195,11 @@ class _DelayOrNone(ConstantOrDrawn):
     """A field for a delay that may be left out."""
 
     def __init__(self) -> None:
-        Converted.__init__(self, "Distribution | float | str | None", None)
+        Converted.__init__(self, "Distribution | float | str | None", None)  # type: ignore[arg-type]
 
     def __set__(self, instance: object, value: Any) -> None:
         if value is None:
-            Converted.__set__(self, instance, value)
+            instance.__dict__[self._name] = None
         else:
             super().__set__(instance, value)
 

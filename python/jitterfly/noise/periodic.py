@@ -16,6 +16,7 @@ from ..units import (
     to_ticks,
 )
 from .source import (
+    BurstsField,
     ExpectedWork,
     Hits,
     HostsField,
@@ -58,6 +59,9 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
     hosts : imbalance.Hosts, optional
         The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
         `OnRanks`, or `OnShare`. Draws stay as they are without it.
+    bursts : OnOff, optional
+        On and off by turns: ``OnOff(on="1s", off="9s")``. Its intervals are cut to the times for
+        which it is on.
 
     Raises
     ------
@@ -83,6 +87,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
     hosts: HostsField = HostsField()
+    bursts: BurstsField = BurstsField()
 
     def __post_init__(self) -> None:
         period = to_ticks(self.period, "period", positive=True)
@@ -144,4 +149,4 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
         return self.duration if self.start == "stationary" else 0.0
 
     def lookahead(self) -> int:
-        return 2 * to_ticks(self.period)
+        return 2 * to_ticks(self.period) + self.bursts_lookahead()

@@ -6,11 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ..distributions.distribution import TWO_64
 from ..distributions.parametric import ConstantOrDrawn, Exponential, ExponentialOrDrawn
 from ..fields import check_choice, frozen_dataclass
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds
-from .source import ExpectedWork, Hits, HostsField, IntervalNoise, Shared
+from .source import (
+    BurstsField,
+    ExpectedWork,
+    Hits,
+    HostsField,
+    IntervalNoise,
+    Shared,
+    busy_threshold,
+    found_at_random,
+)
 
 _MAX_INTERVALS = 2**31  # of a rank: their draws are numbered
 
@@ -43,6 +51,9 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
     hosts : imbalance.Hosts, optional
         The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
         `OnRanks`, or `OnShare`. Draws stay as they are without it.
+    bursts : OnOff, optional
+        On and off by turns: ``OnOff(on="1s", off="9s")``. Its intervals are cut to the times for
+        which it is on.
 
     Raises
     ------
@@ -72,6 +83,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
     hosts: HostsField = HostsField()
+    bursts: BurstsField = BurstsField()
 
     def __post_init__(self) -> None:
         check_choice(self.start, "start", ("fresh", "stationary"))
@@ -86,6 +98,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
                     )
 
     def check_length(self, longest: int) -> None:
+        super().check_length(longest)
         if self.intervals_in(longest) > _MAX_INTERVALS / 2:
             every = (self.gap.mean_ticks() + self.duration.mean_ticks()) / TICKS_PER_SECOND
             raise ValueError(
@@ -104,18 +117,11 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
 
     def stationary(self) -> tuple[int, Any, Any] | None:
         """The engine's start: 2^64 P(busy at 0), the rest of an interval, the rest of a gap."""
-        if self.start == "fresh":
-            return None
-        # A duration of 0 is never met, so what would be left of it does not matter.
-        busy = self.duration if self.duration.mean_ticks() > 0 else self.gap
-        return self.busy_threshold(), busy.residual().delay(), self.gap.residual().delay()
+        return None if self.start == "fresh" else found_at_random(self.duration, self.gap)
 
     def busy_threshold(self) -> int:
         """``2**64 * P(busy at time 0)``, of the means of the tables."""
-        busy, idle = self.duration.mean_ticks(), self.gap.mean_ticks()
-        # 24 significant bits, as in tables: the order of a sum of floats decides nothing.
-        scaled, power = math.frexp(busy / (busy + idle))
-        return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
+        return busy_threshold(self.duration, self.gap)
 
     def share(self) -> float:
         busy, idle = self.duration.expected(), self.gap.expected()
@@ -158,4 +164,5 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         return 2 * self._mean_left() / TICKS_PER_SECOND if self.start == "stationary" else 0.0
 
     def lookahead(self) -> int:
-        return self.gap.likely_ticks() + self.duration.likely_ticks()
+        own = self.gap.likely_ticks() + self.duration.likely_ticks()
+        return own + self.bursts_lookahead()

@@ -6,6 +6,7 @@ the user gives for every rank.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from abc import ABC, abstractmethod
@@ -16,22 +17,25 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..distributions.distribution import DelayTable, thinned
-from ..distributions.parametric import Constant
+from ..distributions import Distribution
+from ..distributions.distribution import TWO_64, DelayTable, thinned
+from ..distributions.parametric import Constant, ExponentialOrDrawn
 from ..fields import (
     Component,
     Converted,
     check_choice,
     check_integer,
     check_numbers,
+    frozen_dataclass,
     parameter,
     shorten,
 )
 from ..imbalance import Hosts
 from ..syntax import read_noise
-from ..units import array_to_ticks, show_ticks, to_ticks
+from ..units import TICKS_PER_SECOND, array_to_ticks, show_ticks, to_ticks
 
 MAX_OF_A_KIND = 256
+MAX_BURSTS = 2**30  # of a rank: their draws are numbered
 
 Shared = int | str | bool
 """False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
@@ -241,7 +245,10 @@ class Noise(Component, ABC):
         return ""
 
     def part_of_groups(self, ranks: int) -> float:
-        """The part of the groups of so many ranks, each with draws of its own, that it acts on."""
+        """The part of the groups of so many ranks, each with draws of its own, that it acts on.
+
+        Of one that is on and off by turns also the part of the time for which it is on.
+        """
         return 1.0
 
     @property
@@ -474,14 +481,159 @@ class WindowNoise(GroupNoise):
         return fields
 
 
+def busy_threshold(busy: Distribution, idle: Distribution) -> int:
+    """``2**64 * P(busy at time 0)`` of an alternating process, of the means of its tables."""
+    lasts, between = busy.mean_ticks(), idle.mean_ticks()
+    # 24 significant bits, as in tables: the order of a sum of floats decides nothing.
+    scaled, power = math.frexp(lasts / (lasts + between))
+    return min(round(scaled * 2**24) * TWO_64 >> (24 - power), TWO_64 - 1)
+
+
+def found_at_random(busy: Distribution, idle: Distribution) -> tuple[int, Any, Any]:
+    """The engine's start of an alternating process that is found at a random moment.
+
+    2^64 P(busy), what is left of a busy time, and of an idle one: Cox, Renewal Theory, ch. 5.
+    """
+    # A duration of 0 is never met, so what would be left of it does not matter.
+    met = busy if busy.mean_ticks() > 0 else idle
+    return busy_threshold(busy, idle), met.residual().delay(), idle.residual().delay()
+
+
+class Bursts(Component, ABC):
+    """Base of what turns a source of intervals on and off."""
+
+    shared: Any
+
+    @abstractmethod
+    def on_share(self) -> float:
+        """The part of the time for which the source is on, on average."""
+
+    @abstractmethod
+    def engine_fields(self, ranks: int) -> tuple[Any, ...]:
+        """Times on, times off, their start and ranks that share them, as the engine takes them."""
+
+    @abstractmethod
+    def mean_cycle(self) -> float:
+        """The mean length of a time on and a time off together, in ticks."""
+
+    @abstractmethod
+    def lookahead(self) -> int:
+        """The ticks that a time on and a time off last together, exceeded once in 10^12 times."""
+
+
+@frozen_dataclass()
+class OnOff(Bursts, kind="onoff"):
+    """The source is on for a time, off for a time, and so on, all drawn anew: a two-state process.
+
+    Its intervals are cut to the times for which it is on. The start is stationary: time 0 is a
+    random moment, in a time on with the probability E[on] / (E[on] + E[off]).
+
+    Parameters
+    ----------
+    on, off : Distribution, float or str
+        How long it is on, and off; seconds alone are the mean of exponential times.
+    shared : "machine", False or int
+        Which ranks are on at the same times: all, each its own, or nodes of so many consecutive
+        ranks.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range, or a mean that is 0 or infinite.
+
+    Notes
+    -----
+    With exponential times it is the modulation of an interrupted Poisson process: Fischer,
+    Meier-Hellstern, "The Markov-modulated Poisson process (MMPP) cookbook", Performance Evaluation
+    18, 1993.
+
+    Examples
+    --------
+    >>> OnOff(on="1s", off="9s").on_share()
+    0.1
+    """
+
+    on: ExponentialOrDrawn
+    off: ExponentialOrDrawn
+    shared: Shared = "machine"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared", check_shared(self.shared))
+        if names_level(self.shared):
+            raise ValueError(
+                f"shared of bursts must be False, 'machine' or the ranks per node, got "
+                f"{shorten(self.shared)}"
+            )
+        for name in ("on", "off"):
+            mean = getattr(self, name).expected()
+            if not (getattr(self, name).mean_ticks() > 0 and math.isfinite(mean)):
+                raise ValueError(f"{name} of bursts must have a finite mean above 0")
+
+    def on_share(self) -> float:
+        on, off = self.on.expected(), self.off.expected()
+        return on / (on + off)
+
+    def engine_fields(self, ranks: int) -> tuple[Any, ...]:
+        start = found_at_random(self.on, self.off)
+        return self.on.table(), self.off.table(), start, node_ranks(self.shared, ranks)
+
+    def mean_cycle(self) -> float:
+        return self.on.mean_ticks() + self.off.mean_ticks()
+
+    def lookahead(self) -> int:
+        return self.on.likely_ticks() + self.off.likely_ticks()
+
+
+class BurstsField(Converted["Bursts | Mapping[str, Any] | None", "Bursts | None"]):
+    """A field of a dataclass for what turns a source on and off; None: it is always on."""
+
+    def __init__(self) -> None:
+        super().__init__("Bursts | None", None)
+
+    def __set__(self, instance: object, value: Bursts | Mapping[str, Any] | None) -> None:
+        if isinstance(value, Mapping):
+            value = Bursts.from_dict(value, self._name)
+        if value is not None and not isinstance(value, Bursts):
+            raise ValueError(
+                f"{self._name} must be an OnOff such as OnOff(on='1s', off='9s'), as text "
+                f"onoff(on=1s,off=9s), got {shorten(value)} (in {type(instance).__name__})"
+            )
+        super().__set__(instance, value)
+
+
 class IntervalNoise(WindowNoise):
     """Base of sources of intervals in which the CPU is away.
+
+    `bursts` is a field of each kind.
 
     Checks of a case rest on what they say of their intervals. So each has to say it.
     `skips_periods`: the engine need not go through all of them one by one.
     """
 
     skips_periods: ClassVar[bool] = False
+    bursts: Any  # Bursts, or None
+
+    def engine_fields(self, ranks: int) -> dict[str, Any]:
+        fields = super().engine_fields(ranks)
+        if self.bursts is not None:
+            fields["bursts"] = self.bursts.engine_fields(ranks)
+        return fields
+
+    def check_length(self, longest: int) -> None:
+        if self.bursts is not None and longest / self.bursts.mean_cycle() > MAX_BURSTS:
+            raise ValueError(
+                f"bursts must be longer: the case may last {show_ticks(longest)}, and on and off "
+                f"take {self.bursts.mean_cycle() / TICKS_PER_SECOND:.3g} s together "
+                f"(in {type(self).__name__})"
+            )
+
+    def bursts_lookahead(self) -> int:
+        """The ticks by which the engine may look ahead for an interval in a time on."""
+        return 0 if self.bursts is None else 4 * self.bursts.lookahead()
+
+    def part_of_groups(self, ranks: int) -> float:
+        on = 1.0 if self.bursts is None else self.bursts.on_share()
+        return on * super().part_of_groups(ranks)
 
     def why_ineffective(self, work: MaxWork) -> str:
         time = parameter("compute_time")
@@ -625,7 +777,9 @@ def check_walks(sources: Sequence[Noise], compute: int, communication: int) -> N
         ]
         work = longest_work([source for _, source in acting], own)
         counts = {place: source.intervals_of_work(work) for place, source in acting}
-        periodic = [place for place, source in acting if source.skips_periods]
+        periodic = [
+            place for place, source in acting if source.skips_periods and source.bursts is None
+        ]
         if periodic:
             del counts[max(periodic, key=lambda place: counts[place])]
         for place, count in counts.items():

@@ -41,6 +41,7 @@ from ..units import (
 )
 from .recorded_delays import RecordedDelays, Recording
 from .source import (
+    BurstsField,
     ExpectedWork,
     Hits,
     HostsField,
@@ -111,6 +112,9 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     hosts : imbalance.Hosts, optional
         The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
         `OnRanks`, or `OnShare`. Draws stay as they are without it.
+    bursts : OnOff, optional
+        On and off by turns: ``OnOff(on="1s", off="9s")``. Its intervals are cut to the times for
+        which it is on.
 
     Raises
     ------
@@ -147,6 +151,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     resample: int | None = None
     made_up: bool = False
     hosts: HostsField = HostsField()
+    bursts: BurstsField = BurstsField()
     trace: InitVar[Detours | None] = None
 
     def __post_init__(self, trace: Detours | None) -> None:
@@ -406,7 +411,8 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         ]
 
     def lookahead(self) -> int:
-        return 2 * max(trace.length for trace in self.replayed())
+        own = 2 * max(trace.length for trace in self.replayed())
+        return own + self.bursts_lookahead()
 
 
 @lru_cache(maxsize=8)  # each is some times as large as the recording

@@ -329,6 +329,7 @@ def _conditions_of_source(source: Any) -> dict[str, bool]:
         "during must not be 'compute'": source.during != "compute",
         "begin must be 0 and end None": source.begin == 0 and source.end is None,
         "hosts must be None": source.hosts is None,
+        "bursts must be None": source.bursts is None,
     }
 
 
