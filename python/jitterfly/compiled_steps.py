@@ -188,13 +188,14 @@ class CostTable(NamedTuple):
     machine, or share a network card with different numbers of others: see `listed_messages` of
     `CompiledSteps`. There forwards have entries, too, for their ways alone. `loads`: of each entry
     `Network.load`, 0 without congestion. `combines`: of each entry, what of
-    `receive` is the time to combine.
+    `receive` is the time to combine. `slower`: of each, the part of `transit` by slow links.
     """
 
     entries: tuple[MessageCosts, ...]
     of_step: tuple[tuple[int, ...], ...]
     loads: tuple[int, ...]
     combines: tuple[int, ...] = ()
+    slower: tuple[int, ...] = ()
 
     def costs(self) -> list[MessageCosts | None]:
         """The costs of each step; where its messages differ, the highest of each cost."""
@@ -434,7 +435,7 @@ class _Messages:
                 f"L_factor and G_factor must have at most {_MOST_LINKS} different pairs of "
                 f"factors, got {self._links}: let nodes share one (node_ranks)"
             )
-        self._known: dict[tuple[MessageCosts, int, int], int] = {}
+        self._known: dict[tuple[MessageCosts, int, int, int], int] = {}
         # Costs are exact fractions: each is computed once only.
         self._of_level: dict[
             tuple[int, int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
@@ -506,8 +507,9 @@ class _Messages:
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
             own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
             of_step.append(own if len(set(own)) > 1 else own[:1])
-        entries, loads, combines = zip(*self._known, strict=True) if self._known else ((), (), ())
-        return CostTable(entries, tuple(of_step), loads, combines)
+        known = zip(*self._known, strict=True) if self._known else ((), (), (), ())
+        entries, loads, combines, slower = known
+        return CostTable(entries, tuple(of_step), loads, combines, slower)
 
     def _entries(self, classes: list[int], step: Step) -> tuple[int, ...]:
         """The entries of a step's messages of these classes."""
@@ -519,7 +521,8 @@ class _Messages:
             cost = MessageCosts(
                 costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
             )
-            found.append(self._place(cost, load, combine))
+            slower = self._slower_by(level, step.bytes, link, sharers)
+            found.append(self._place(cost, load, combine, slower))
         return tuple(found)
 
     def _level_costs(
@@ -546,8 +549,19 @@ class _Messages:
         level, _, link, sharers = self._parts_of(of_class)
         network = self._shared_network(level, link, sharers)
         load = network.load(self._bytes) if self._routed else 0
-        return self._place(MessageCosts(0, 0, network.costs(self._bytes).transit, 0), load)
+        slower = self._slower_by(level, self._bytes, link, sharers)
+        cost = MessageCosts(0, 0, network.costs(self._bytes).transit, 0)
+        return self._place(cost, load, 0, slower)
 
-    def _place(self, cost: MessageCosts, load: int, combine: int = 0) -> int:
+    def _slower_by(self, level: int, size: int, link: int, sharers: int) -> int:
+        """Return by how much longer a message is on its way over its links; 0 if they are fast."""
+        if not self._slower:
+            return 0
+        usual = self._networks[level]
+        usual = usual if sharers == 1 else usual.shared_by(sharers)
+        slow = self._shared_network(level, link, sharers)
+        return max(slow.costs(size).transit - usual.costs(size).transit, 0)
+
+    def _place(self, cost: MessageCosts, load: int, combine: int, slower: int) -> int:
         """Return the place of costs in the table, where equal ones stand once."""
-        return self._known.setdefault((cost, load, combine), len(self._known))
+        return self._known.setdefault((cost, load, combine, slower), len(self._known))

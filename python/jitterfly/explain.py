@@ -65,8 +65,8 @@ from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
 from .unseen_noise import RecordedNoise
 
-ARRIVAL, SPEED, PATH = "arrival", "speed", "path"
-"""Causes that are no noise: how late and how slow ranks are said to be, and the path itself."""
+ARRIVAL, SPEED, LINKS, PATH = "arrival", "speed", "links", "path"
+"""Causes that are no noise: late ranks, slow ranks and slow links that are given, and the path."""
 HEAD = 5  # time, rank, longest delay, whose, by what
 _QUIET = ("arrival", "compute", "message", "way", "combine")  # as the engine numbers them
 _PATH_PARTS = {"compute": 1, "message CPU": 2, "combining": 4, "on the way": 3}
@@ -79,6 +79,7 @@ _ROLES = (
     (StepNoise,),
     (SpeedNoise,),
 )
+_OF_BURSTS, _OF_LINKS = -1, -2  # among their places
 _MOST = 12  # sources
 # Of a rank, for each thread.
 _PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
@@ -120,7 +121,8 @@ class CauseRow(NamedTuple):
     ----------
     cause : str
         "noise.0 (periodic)" and so on; "arrival": given arrivals; "speed": what compute phases on
-        the path take longer with given speeds; "path": what else the path itself takes without
+        the path take longer with given speeds; "links": what its messages are on their way longer
+        over slow links (`L_factor`, `G_factor`); "path": what else the path itself takes without
         noise, less what the longest one takes on time; negative where that one is longer. What
         combining takes longer with given speeds is of the path.
     mean : Estimate
@@ -248,7 +250,7 @@ class DelayByCause(Answer):
 
     def _delaying(self) -> set[str]:
         """The causes that make nothing shorter: all but the path, and speeds."""
-        names = [cause for cause in self.causes if cause not in (ARRIVAL, SPEED, PATH)]
+        names = [cause for cause in self.causes if cause not in (ARRIVAL, SPEED, LINKS, PATH)]
         pairs = zip(names, self._noise(), strict=True)
         return set(self.causes) - {name for name, noise in pairs if noise.hastens} - {SPEED, PATH}
 
@@ -265,7 +267,7 @@ class DelayByCause(Answer):
         what is given or by the only source, met all of them: its interval allows for others.
         """
         varies, delaying = self._varies(), self._delaying()
-        alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED}
+        alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED, LINKS}
         means = []
         for cause, own in zip(self.causes, self.ticks.T, strict=True):
             least = 0.0 if cause in delaying else None
@@ -692,13 +694,14 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MOST_THREADS
     threads = max(1, min(int(threads or core.hardware_threads()), int(fit)))
-    program = compile_case(case)
+    program = compile_case(case, links_apart=_has_slow_links(case))
     with memory.check_allocation(what):
         with reporting(asked.progress, realizations, "cpu") as report:
             combine = list(case.compiled_steps.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
-        # Without noise, and with ranks that arrive at once and are alike.
-        quiet = replace(case, noise=(), arrival=None, speed=None, observe="completion")
+        # Without noise, and with ranks that arrive at once and are alike, as are their links.
+        quiet = replace(case, noise=(), arrival=None, speed=None, L_factor=None, G_factor=None,
+                        observe="completion")  # fmt: skip
         combine = list(quiet.compiled_steps.table.combines)
         on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
     check_times(raw[:, :1])
@@ -738,7 +741,13 @@ def _explanation(
         causes.append(SPEED)
         columns.append(path[:, 0].copy())
         path[:, 0] = 0
-    for name, cause in zip(names_of(case.noise), causes_of(case.noise), strict=True):
+    links = _has_slow_links(case)
+    if links:
+        cause = len(_QUIET) + _causes_in_order(case.noise, links=True).index(_OF_LINKS)
+        place[cause] = len(causes)
+        causes.append(LINKS)
+        columns.append(by_cause[:, cause])
+    for name, cause in zip(names_of(case.noise), causes_of(case.noise, links=links), strict=True):
         place[cause] = len(causes)
         causes.append(name)
         columns.append(by_cause[:, cause])
@@ -761,15 +770,27 @@ def _explanation(
     )
 
 
-def causes_of(noise: Sequence[Noise]) -> list[int]:
-    """The number that the engine gives each source as a cause."""
+def causes_of(noise: Sequence[Noise], *, links: bool = False) -> list[int]:
+    """The number that the engine gives each source as a cause; `links`: slow ones are one, too."""
+    order = _causes_in_order(noise, links=links)
+    return [len(_QUIET) + order.index(i) for i in range(len(noise))]
+
+
+def _causes_in_order(noise: Sequence[Noise], *, links: bool) -> list[int]:
+    """The places of sources in the order of the engine, with what is no source among them."""
     order: list[int] = []
-    for role in _ROLES:
+    for number, role in enumerate(_ROLES):
         for i, one in enumerate(noise):
             if isinstance(one, role):
                 # Behind a source that is on and off by turns stands that of these times, no cause.
-                order += [i] if getattr(one, "bursts", None) is None else [i, -1]
-    return [len(_QUIET) + order.index(i) for i in range(len(noise))]
+                order += [i] if getattr(one, "bursts", None) is None else [i, _OF_BURSTS]
+        if number == 0 and links:
+            order.append(_OF_LINKS)
+    return order
+
+
+def _has_slow_links(case: Case) -> bool:
+    return case.L_factor is not None or case.G_factor is not None
 
 
 def means_of_sums(sums: Ticks, realizations: int) -> npt.NDArray[np.float64]:

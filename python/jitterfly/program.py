@@ -349,7 +349,9 @@ class Collective(Workload):
             return join_loops(self, itertools.starmap(ticks_of, enumerate(loops))), chosen
 
 
-def compile_case(case: Collective, *, every_row: bool = False) -> core.Program:
+def compile_case(
+    case: Collective, *, every_row: bool = False, links_apart: bool = False
+) -> core.Program:
     """The engine's program of a case; of one with several `loops` that of all its exchanges.
 
     Parameters
@@ -358,6 +360,9 @@ def compile_case(case: Collective, *, every_row: bool = False) -> core.Program:
         What to simulate.
     every_row : bool
         Number the rows as `row_labels` does, whatever the case observes.
+    links_apart : bool
+        What slow links add to the way of messages is a delay by a source of its own, behind all
+        other noise of the network; times are the same.
 
     Returns
     -------
@@ -374,11 +379,14 @@ def compile_case(case: Collective, *, every_row: bool = False) -> core.Program:
     steps[:, :, _DRAW] = DRAWS_PER_CYCLE * np.arange(case.cycles)[:, None] + within
     steps[:, :, _ROW] = rows
     rank_times = None if case.is_even else _put_rank_times(case, steps)
+    messages = np.array(table.entries, dtype=np.int64).reshape(-1, 4)
+    if links_apart:
+        messages[:, 2] -= table.slower
     program = core.Program(
         log2_ranks=case.log2_ranks,
         ranks=case.ranks,
         steps=steps.reshape(-1, one.shape[1]),
-        messages=np.array(table.entries, dtype=np.int64).reshape(-1, 4),
+        messages=messages,
         load=compiled.load,
         loads=list(table.loads),
         combines=list(table.combines),
@@ -394,6 +402,10 @@ def compile_case(case: Collective, *, every_row: bool = False) -> core.Program:
     )
     for noise in case.placed_noise:
         noise.apply(program, case.ranks, costs.transit, [cost.transit for cost in table.entries])
+    if links_apart:  # as weather that is always the same
+        program.add_weather(delay=core.Delay.constant(0), way=1)
+        for cost, slower in enumerate(table.slower):
+            program.add_weather(delay=core.Delay.constant(slower), cost=cost)
     return program
 
 

@@ -286,6 +286,15 @@ ARRIVAL = (
     "kind=file,file=late.txt"
 )
 """The help on arrivals, in all questions about a collective."""
+L_FACTOR = (
+    "by how much longer messages from and to ranks are on their way (a slow cable): "
+    "kind=slow_nodes,factor=4,node_ranks=8,nodes=17"
+)
+G_FACTOR = (
+    "the same of the time of a byte (a slow network card): "
+    "kind=slow_share,factor=4,share=0.01,node_ranks=8"
+)
+"""The help on slow links and cards, likewise."""
 
 
 class CaseParameter(Parameter[Case, Case]):

@@ -44,6 +44,8 @@ from .question import (
     ARRIVAL,
     EFFORT,
     ENGINE,
+    G_FACTOR,
+    L_FACTOR,
     Anything,
     Backend,
     CollectiveParameters,
@@ -296,6 +298,8 @@ class CollectiveQuestion(CollectiveParameters):
     _: KW_ONLY
     arrival: Part[Arrival] = Part(Arrival, ARRIVAL)
     speed: Part[Speed] = Part(Speed, SPEED)
+    L_factor: Part[Speed] = Part(Speed, L_FACTOR)
+    G_factor: Part[Speed] = Part(Speed, G_FACTOR)
     realizations: Count = Count(
         "for each number of ranks",
         "From 2.",
@@ -335,7 +339,7 @@ class CollectiveQuestion(CollectiveParameters):
                     ),
                     network=self.network, noise=noise, message_bytes=self.message_bytes,
                     cycles=self.cycles, compute_time=self.compute_time, arrival=self.arrival,
-                    speed=self.speed,
+                    speed=self.speed, L_factor=self.L_factor, G_factor=self.G_factor,
                 )
                 for count in ranks
             ]  # fmt: skip

@@ -1,15 +1,18 @@
 """Slow links and cards: factors on L and G of messages from and to ranks, to the last tick."""
 
+import json
 import random
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from reference.collectives import GOALS, random_pair
+from support.commands import error_of
 from support.grouped import parametrize_in_groups
 from support.scale import at_most
 
 import jitterfly as jf
+from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
 from jitterfly.theory import collective_completion
 
@@ -162,3 +165,54 @@ def test_tables_and_errors():
     drawn = jf.imbalance.DrawnSpeed(0.1)
     with pytest.raises(ValueError, match="at most 1024 different pairs of factors, got 2000"):
         replace(case, ranks=2000, L_factor=drawn)
+
+
+@pytest.mark.parametrize("kind", ["butterfly", "recursive_doubling_allreduce", "ring_allreduce"])
+def test_explain_tells_slow_links_from_noise_and_the_path(kind):
+    """All links slow: their cause is the whole difference, beside the same noise."""
+    noise = [jf.PeriodicNoise("50us", "7us"), jf.NetworkJitter("20us", "3us"),
+             jf.NetworkWeather(longer=0.5)]  # fmt: skip
+    every = jf.imbalance.GivenSpeed([2.5] * 16)
+    case = jf.Case(16, network=replace(NETWORK, g=0), algorithm=kind, message_bytes=1, cycles=2,
+                   L_factor=every)  # fmt: skip
+    alone = jf.explain(case, realizations=2)
+    assert alone.causes == ("links", "path")
+    links, path = (row.mean.value for row in alone.rows())
+    usual = jf.simulate(replace(case, L_factor=None), 1).noise_free[-1]
+    assert links == pytest.approx(jf.simulate(case, 1).noise_free[-1] - usual)
+    assert path == 0
+    both = jf.explain(replace(case, noise=noise), realizations=20, seed=3)
+    assert both.causes[0] == "links"
+    np.testing.assert_array_equal(both.ticks.sum(axis=1), both.completion - both.on_time)
+    same = jf.simulate(replace(case, noise=noise), 20, seed=3).ticks[:, -1]
+    np.testing.assert_array_equal(both.completion, same)
+    assert both.on_time == round(usual * 1e12)
+
+
+def test_explain_blames_the_card_that_is_slow():
+    one = jf.imbalance.SlowRanks(50, [3])
+    case = jf.Case(16, network=NETWORK, algorithm="ring_allreduce", message_bytes=8000,
+                   G_factor=one, noise=[jf.MessageNoise("1ns")])  # fmt: skip
+    found = jf.explain(case, realizations=2)
+    links, noise, _ = (row.mean.value for row in found.rows())
+    assert links > 100 * noise > 0
+    assert {rank for rank, _ in found.culprits()} <= {3, 4}  # messages to it, and from it
+
+
+def test_slowdown_has_slow_links(capsys):
+    """What noise adds is told from what slow links take also without it."""
+    noise = [jf.MessageNoise("1us")]
+    options = {"network": NETWORK, "algorithm": "ring_allreduce", "realizations": 5}
+    quick, slow = (
+        jf.slowdown(noise, 16, L_factor=factor, **options)
+        for factor in (None, jf.imbalance.SlowNodes(4, node_ranks=4, nodes=[1]))
+    )
+    assert quick.rows[0].slowdown.value > slow.rows[0].slowdown.value > 1
+    text = ["slowdown", "--ranks=16", "--noise=kind=message,delay=1us", "--realizations=5", "-q",
+            "--algorithm=ring_allreduce",
+            "--network=L=1us,o=200ns,g=300ns,G=0.1ns,gamma=0.2ns"]  # fmt: skip
+    factor = "--L-factor=kind=slow_nodes,factor=4,node_ranks=4,nodes=1"
+    assert main([*text, factor, "--json"]) in (0, None)
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rows"][0]["slowdown"]["value"] == pytest.approx(slow.rows[0].slowdown.value)
+    assert "--L-factor: nodes must be from 0 to 3" in error_of(capsys, *text, factor + "7")

@@ -172,10 +172,11 @@ HOSTS = {
 WEATHERS = {
     "weather": lambda ranks: (Weather(SMOOTH), JITTER),
     "weather, parts of the way": lambda ranks: (
-        Weather(smooth(10**12), way=COSTS.transit, node_ranks=ranks),
-        PERIODIC,
         Weather(PIECES, node_ranks=min(3, ranks)),
+        PERIODIC,
         MessageDelay(SAMPLES.with_last(2**59)),
+        # Behind the other one: here it is added for each cost after all else.
+        Weather(smooth(10**12), way=COSTS.transit, node_ranks=ranks),
     ),
 }
 

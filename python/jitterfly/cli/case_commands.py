@@ -32,6 +32,8 @@ from ..network import Network
 from ..question import (
     ARRIVAL,
     EFFORT,
+    G_FACTOR,
+    L_FACTOR,
     Choice,
     CollectiveParameters,
     Count,
@@ -114,16 +116,8 @@ class CaseOptions(CollectiveParameters):
         usual="none",
         allowed=("dissemination_barrier", "recursive_doubling_barrier", "tree_barrier"),
     )
-    L_factor: Part[Speed] = Part(
-        Speed,
-        "by how much longer messages from and to ranks are on their way (a slow cable): "
-        "kind=slow_nodes,factor=4,node_ranks=8,nodes=17",
-    )
-    G_factor: Part[Speed] = Part(
-        Speed,
-        "the same of the time of a byte (a slow network card): "
-        "kind=slow_share,factor=4,share=0.01,node_ranks=8",
-    )
+    L_factor: Part[Speed] = Part(Speed, L_FACTOR)
+    G_factor: Part[Speed] = Part(Speed, G_FACTOR)
 
     def case(self) -> Case:
         """Make the case; errors carry the field."""
@@ -243,8 +237,11 @@ def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
         return found, seed if own_seed is None else own_seed, where
     if chosen.ranks is None:
         raise ValueError("give FILE.toml, or --ranks: neither is given")
-    if chosen.noise is None and chosen.arrival is None and chosen.speed is None:
-        raise ValueError("give what delays: --noise, --arrival or --speed; or FILE.toml")
+    given = chosen.noise, chosen.arrival, chosen.speed, chosen.L_factor, chosen.G_factor
+    if all(one is None for one in given):
+        raise ValueError(
+            "give what delays: --noise, --arrival, --speed, --L-factor or --G-factor; or FILE.toml"
+        )
     asked = read_question(chosen, CaseOptions)
     case = asked.case()
     name = None if isinstance(asked.algorithm, LibraryRules) else chosen.algorithm

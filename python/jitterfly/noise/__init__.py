@@ -14,12 +14,11 @@ from .delays import LateArrival, MessageNoise, NetworkWeather, StepNoise
 from .jitter import NetworkJitter
 from .periodic import PeriodicNoise
 from .renewal import RenewalNoise
-from .source import Bursts, Noise, OnOff
+from .source import Noise, OnOff
 from .speed import SpeedNoise
 from .trace import TraceNoise
 
 __all__ = [
-    "Bursts",
     "Congestion",
     "LateArrival",
     "MessageNoise",
