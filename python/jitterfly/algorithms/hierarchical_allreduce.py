@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from ..fields import Converted, check_choice, check_integer, frozen_dataclass, shorten
-from ..steps import MESSAGE, OBSERVE, Listed, PairArray, Partners, Step, rounds_of
-from .algorithm import COLLECTIVES, MOST_ROUNDS, Algorithm, Forwarding, checked_steps, is_kind_of
+from ..fields import Converted, check_choice, check_integer, frozen_dataclass
+from ..steps import Listed, PairArray, Partners, Step, rounds_of
+from .algorithm import MOST_ROUNDS, Algorithm
 from .allreduce import RecursiveDoublingAllreduce
-from .shared_steps import block_bytes, check_ranks, collective, message
-
-
-class _Allreduce(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
-    """An allreduce of messages: itself, a table of it, or its kind."""
-
-    def __init__(self) -> None:
-        super().__init__("Algorithm | dict | str", RecursiveDoublingAllreduce())
-
-    def __set__(self, instance: object, value: str | Mapping[str, Any] | Algorithm) -> None:
-        name = self._name
-        if isinstance(value, str):
-            value = {"kind": value}
-        if isinstance(value, Mapping):
-            if "kind" in value:
-                check_choice(value["kind"], f"{name}: kind", _allreduces())
-            value = Algorithm.from_dict(value, name)
-        if not isinstance(value, Algorithm) or value.kind not in _allreduces():
-            raise ValueError(
-                f"{name} must be an allreduce of messages such as RingAllreduce, got "
-                f"{shorten(value)}"
-            )
-        if isinstance(value, Forwarding) and value.exchanges_after:
-            raise ValueError(
-                f"{name}: exchanges_after must be 0 between nodes, got {value.exchanges_after!r}"
-            )
-        instance.__dict__[name] = value
-
-
-def _allreduces() -> list[str]:
-    """The kinds of algorithm that can be one: allreduces of messages, and what users made."""
-    others = [one for one in COLLECTIVES if one != "allreduce"]
-    return [
-        kind
-        for kind in Algorithm.kinds()
-        if kind != "butterfly" and not any(is_kind_of(kind, one) for one in others)
-    ]
+from .shared_steps import (
+    AlgorithmOf,
+    block_bytes,
+    check_ranks,
+    collective,
+    message,
+    message_steps,
+    numbered,
+)
 
 
 @frozen_dataclass()
@@ -117,7 +88,9 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
     node_ranks: Converted[int, int] = Converted("int", 8)
     leaders: Converted[int, int] = Converted("int", 1)
     intra_node: Literal["tree", "ring"] = "tree"
-    inter_node: _Allreduce = _Allreduce()
+    inter_node: AlgorithmOf = AlgorithmOf(
+        "allreduce", RecursiveDoublingAllreduce(), "RingAllreduce"
+    )
 
     def __post_init__(self) -> None:
         most = 2**MOST_ROUNDS
@@ -152,24 +125,18 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
         else:
             up, down = _trees(ranks, width, leaders, size)
         across = self._across(-(-ranks // width), width, leaders, size)
-        return collective(_numbered([up, across, down]))
+        return collective(numbered([up, across, down]))
 
     def _across(self, nodes: int, width: int, leaders: int, size: int) -> list[Step]:
         """The steps of `inter_node` on so many ranks, done by the leaders of as many nodes."""
         try:
-            inside = checked_steps(self.inter_node, nodes, size)
+            inside = message_steps(self.inter_node, "inter_node", nodes, size)
         except ValueError as error:
             raise ValueError(f"inter_node, whose ranks are the {nodes} nodes: {error}") from None
         steps = []
         lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
         for step in inside:
-            if step.kind == OBSERVE:
-                continue
-            if step.kind != MESSAGE or step.partners is None:
-                raise ValueError(
-                    f"inter_node must be an allreduce of messages, got {self.inter_node!r}: it has "
-                    "other steps as well"
-                )
+            assert step.partners is not None
             if step.partners not in lists:
                 pairs = step.partners.pair_array(nodes) * width
                 every = np.concatenate([pairs + leader for leader in range(leaders)])
@@ -177,7 +144,7 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
             label = step.label
             if label and self.inter_node != RecursiveDoublingAllreduce():
                 label = f"inter-node {label}"  # else it could be one of the steps within them
-            steps.append(step._replace(partners=lists[step.partners], label=label, redundancy=None))
+            steps.append(step._replace(partners=lists[step.partners], label=label))
         return steps
 
 
@@ -221,21 +188,3 @@ def _rings(ranks: int, width: int, size: int) -> tuple[list[Step], list[Step]]:
     turns = width - 1
     up = message(ring, 0, size, "intra-node reduce-scatter", combine=True, repeat=turns)
     return [up], [message(ring, 0, size, "intra-node allgather", repeat=turns)]
-
-
-def _numbered(stages: list[list[Step]]) -> list[Step]:
-    """The stages one after the other, with draws of their own, in the order in which they come up.
-
-    Steps of a stage that share draws, such as the halves of one, still do.
-    """
-    steps, used = [], 0
-    for stage in stages:
-        longest: dict[int, int] = {}
-        for step in stage:
-            longest[step.round] = max(longest.get(step.round, 0), step.repeat)
-        first = {}
-        for draw, count in longest.items():
-            first[draw] = used
-            used += count
-        steps += [step._replace(round=first[step.round]) for step in stage]
-    return steps

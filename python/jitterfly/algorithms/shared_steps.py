@@ -1,11 +1,14 @@
-"""Steps that algorithms share: fold in and out of a non-power-of-two, k-nomial trees, pipelines."""
+"""Steps that algorithms share: fold of a non-power-of-two, trees, pipelines, stages of others."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Converted, as_integer, check_integer, shorten
+from ..fields import Converted, as_integer, check_choice, check_integer, shorten
 from ..network import MOST_BYTES
 from ..steps import (
     MESSAGE,
@@ -25,7 +28,15 @@ from ..steps import (
     rounds_of,
 )
 from ..syntax import read_size
-from .algorithm import MAX_LISTED_RANKS, MOST_ROUNDS, Algorithm
+from .algorithm import (
+    COLLECTIVES,
+    MAX_LISTED_RANKS,
+    MOST_ROUNDS,
+    Algorithm,
+    Forwarding,
+    checked_steps,
+    is_kind_of,
+)
 
 MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
@@ -55,6 +66,45 @@ class SegmentBytes(Converted[int | str, int]):
 
     def __set__(self, instance: object, value: int | str) -> None:
         instance.__dict__[self._name] = read_size(value, self._name, 1, MOST_BYTES)
+
+
+class AlgorithmOf(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
+    """A field of a dataclass: an algorithm of messages, as itself, a table of it, or its kind."""
+
+    def __init__(self, collective: str, usual: Algorithm, such_as: str = "") -> None:
+        super().__init__("Algorithm | dict | str", usual)
+        self._collective = collective
+        self._such_as = such_as or type(usual).__name__
+
+    def __set__(self, instance: object, value: str | Mapping[str, Any] | Algorithm) -> None:
+        name, kinds = self._name, _message_kinds(self._collective)
+        if isinstance(value, str):
+            value = {"kind": value}
+        if isinstance(value, Mapping):
+            if "kind" in value:
+                check_choice(value["kind"], f"{name}: kind", kinds)
+            value = Algorithm.from_dict(value, name)
+        if not isinstance(value, Algorithm) or value.kind not in kinds:
+            article = "an" if self._collective[0] == "a" else "a"
+            raise ValueError(
+                f"{name} must be {article} {self._collective} of messages such as {self._such_as}, "
+                f"got {shorten(value)}"
+            )
+        if isinstance(value, Forwarding) and value.exchanges_after:
+            raise ValueError(
+                f"{name}: exchanges_after must be 0 between nodes, got {value.exchanges_after!r}"
+            )
+        instance.__dict__[name] = value
+
+
+def _message_kinds(collective: str) -> list[str]:
+    """The kinds of algorithm that can be one of messages, and what users made."""
+    others = [one for one in COLLECTIVES if one != collective]
+    return [
+        kind
+        for kind in Algorithm.kinds()
+        if kind != "butterfly" and not any(is_kind_of(kind, one) for one in others)
+    ]
 
 
 def block_bytes(message_bytes: int, blocks: int) -> int:
@@ -342,4 +392,82 @@ def pipelined(
             partners = lists.setdefault(sends.tobytes(), Listed(edges[sends]))
             steps.append(message(partners, draw + t, size, "", combine=combine))
     steps[-1] = steps[-1]._replace(label=label)
+    return steps
+
+
+def message_steps(algorithm: Algorithm, field: str, ranks: int, size: int) -> list[Step]:
+    """The MESSAGE steps of an algorithm that is a part of another one.
+
+    Raises
+    ------
+    ValueError
+        It has other steps as well; `field` says whose parameter it is.
+    """
+    steps = [s for s in checked_steps(algorithm, ranks, size) if s.kind != OBSERVE]
+    if any(step.kind != MESSAGE or step.partners is None for step in steps):
+        raise ValueError(
+            f"{field} must be an algorithm of messages, got {algorithm!r}: it has other steps as "
+            "well"
+        )
+    return [step._replace(redundancy=None) for step in steps]
+
+
+def stage(
+    algorithm: Algorithm, field: str, label: str, size: int, groups: Sequence[PairArray]
+) -> list[Step]:
+    """The steps of an algorithm that each group of ranks does by itself, in one row.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+    field : str
+        The parameter that it is, for errors.
+    label : str
+        Of the row.
+    size : int
+        Bytes of a message, as the algorithm has them.
+    groups : list of arrays of shape (groups, ranks)
+        Groups of equal sizes, in arrays; a rank is in one of all at most.
+    """
+    parts = []
+    for members in groups:
+        ranks = members.shape[1]
+        try:
+            inside = message_steps(algorithm, field, ranks, size)
+        except ValueError as error:
+            raise ValueError(f"{field}, of {ranks} ranks: {error}") from None
+        lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
+        steps = []
+        for step in inside:
+            assert step.partners is not None
+            if step.partners not in lists:
+                pairs = members[:, step.partners.pair_array(ranks)]
+                lists[step.partners] = Listed(pairs.reshape(-1, 2))
+            steps.append(step._replace(partners=lists[step.partners], label=""))
+        parts.append(steps)
+    return in_one_row(numbered(parts), label)
+
+
+def nodes_of(ranks: int, width: int) -> list[PairArray]:
+    """The ranks of each node, which are consecutive: of the whole nodes, and of one that is not."""
+    whole = ranks // width * width
+    groups = [np.arange(whole).reshape(-1, width), np.arange(whole, ranks).reshape(1, -1)]
+    return [group for group in groups if group.shape[1] and len(group)]
+
+
+def numbered(stages: list[list[Step]]) -> list[Step]:
+    """The stages one after the other, with draws of their own, in the order in which they come up.
+
+    Steps of a stage that share draws, such as the halves of one, still do.
+    """
+    steps, used = [], 0
+    for stage in stages:
+        longest: dict[int, int] = {}
+        for step in stage:
+            longest[step.round] = max(longest.get(step.round, 0), step.repeat)
+        first = {}
+        for draw, count in longest.items():
+            first[draw] = used
+            used += count
+        steps += [step._replace(round=first[step.round]) for step in stage]
     return steps
