@@ -77,18 +77,24 @@ OPEN_MPI = [
      jf.Butterfly(), ""),
     ("allreduce", 48, 255, "rabenseifner", jf.RabenseifnerAllreduce(), ""),
     ("allreduce", 48, 248, "rabenseifner, which runs basic_linear",
-     jf.ReduceBroadcastAllreduce(), "binomial trees"),
+     jf.ReduceBroadcastAllreduce(reduce=jf.KnomialReduce(48), broadcast=jf.KnomialBroadcast(48)),
+     ""),
+    ("allreduce", 400, 100, "nonoverlapping", jf.ReduceBroadcastAllreduce(
+        broadcast=jf.KnomialBroadcast()), ""),
+    ("reduce_scatter", 48, 48, "non-overlapping", jf.NonoverlappingReduceScatter(), ""),
     ("allgather", 24, 8, "recursive_doubling, which runs bruck", jf.BruckAllgather(), ""),
     ("allgather", 16, 8, "recursive_doubling", jf.RecursiveDoublingAllgather(), ""),
     ("allgather", 33, 2000, "neighbor, which runs ring", jf.RingAllgather(), ""),
     ("allgather", 34, 2000, "neighbor", jf.NeighborExchangeAllgather(), ""),
     ("broadcast", 6, 8192, "basic_linear", jf.KnomialBroadcast(radix=6), ""),
     ("broadcast", 100, 8, "knomial", jf.KnomialBroadcast(radix=4), ""),
+    ("broadcast", 6, 1000, "binary_tree",
+     jf.BinaryTreeBroadcast(segment_bytes=1000, numbering="levels"), ""),
     ("broadcast", 6, 2**20, "chain", jf.ChainBroadcast(segment_bytes=2**20), ""),
     ("alltoall", 24, 100, "modified_bruck", jf.BruckAlltoall(), ""),
     ("alltoall", 2000, 2**20, "linear_sync, which runs linear", jf.LinearAlltoall(window=1024),
      "1,024"),
-    ("barrier", 6, 8, "linear", jf.TreeBarrier(), "binomial trees"),
+    ("barrier", 6, 8, "linear", jf.LinearBarrier(), ""),
     ("barrier", 100, 8, "bruck", jf.DisseminationBarrier(), ""),
     ("scan", 100, 8, "linear", jf.LinearScan(), ""),
     ("reduce", 6, 100, "binary", jf.BinaryTreeReduce(segment_bytes=100), ""),
@@ -126,6 +132,29 @@ def test_open_mpis_han_takes_over_on_several_nodes():
         assert (called == "han") == (collective not in ("alltoall", "reduce_scatter", "scan"))
 
 
+def test_han_does_nodes_with_tuned_and_the_rest_with_libnbc():
+    """Up to one segment; between four nodes or fewer a broadcast is linear."""
+
+    def of(collective, ranks, size):
+        return LibraryRules("openmpi-5", collective).choice(ranks, NODES, size)
+
+    assert of("broadcast", 3072, 2**10) == (
+        jf.HierarchicalBroadcast(48),
+        "han",
+        "",
+    )
+    assert of("broadcast", 192, 2**10).algorithm.inter_node == jf.KnomialBroadcast(radix=4)
+    assert of("broadcast", 3072, 2**16).algorithm.inter_node == jf.ChainBroadcast()
+    assert of("broadcast", 3072, 2**16 + 1).differs.startswith("segments of 64 KiB")
+    assert of("reduce", 3072, 2**16) == (jf.HierarchicalReduce(48), "han", "")
+    assert of("reduce", 192, 2**16).algorithm.inter_node == jf.ChainReduce()
+    assert of("barrier", 3072, 8) == (
+        jf.HierarchicalBarrier(48, "recursive_doubling_barrier"),
+        "han",
+        "",
+    )
+
+
 def test_mpich_composes_levels():
     """An allreduce in a node, between nodes, in a node (`composition_alpha` of ch4)."""
     rules = LibraryRules("mpich-5")
@@ -150,6 +179,14 @@ def test_mpich_composes_levels():
         found = LibraryRules("mpich-5", collective).choice(ranks, FLAT, size)
         assert (found.algorithm, found.differs) == (algorithm, "")
     assert LibraryRules("mpich-4").choice(64, FLAT, 9) == rules.choice(64, FLAT, 9)
+    for collective, size, algorithm in (
+        ("broadcast", 100, jf.HierarchicalBroadcast(48)),
+        ("reduce", 2049, jf.HierarchicalReduce(48, inter_node="rabenseifner_reduce")),
+        ("barrier", 8, jf.HierarchicalBarrier(48)),
+    ):
+        found = LibraryRules("mpich-5", collective).choice(3072, NODES, size)
+        assert found.algorithm == algorithm
+        assert "shared memory" in found.differs
     # By broadcast's own thresholds, of which those of the device come first.
     broadcast = LibraryRules("mpich", "broadcast")
     assert [broadcast.choice(96, NODES, size).called for size in (12287, 12288)] == [

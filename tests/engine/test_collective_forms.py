@@ -17,7 +17,9 @@ A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
 
 
 WITHOUT = {"hierarchical_allreduce", "double_binary_tree_allreduce", "binary_tree_broadcast",
-           "binary_tree_reduce", "linear_alltoall", "recursive_multiplying_allreduce"}  # fmt: skip
+           "binary_tree_reduce", "hierarchical_barrier", "hierarchical_broadcast",
+           "hierarchical_reduce", "nonoverlapping_reduce_scatter", "linear_alltoall",
+           "recursive_multiplying_allreduce"}  # fmt: skip
 """There is no closed form of these."""
 
 
@@ -42,6 +44,8 @@ def closed_form(case):
         if "no closed form where a message has to wait" in str(error):
             return None
         if "ranks must be a power of two" in str(error) and case.ranks & (case.ranks - 1):
+            return OTHER_RANKS
+        if "reduce and broadcast must be binomial" in str(error):
             return OTHER_RANKS
         raise
 
@@ -76,6 +80,8 @@ ANY = {
     "ring_allreduce":
         lambda N, n: 2 * (N - 1) * A + 2 * Fraction(N - 1, N) * n * B + Fraction(N - 1, N) * n * C,
     "dissemination_barrier": lambda N, n: ceil(log2(N)) * (A + n * B),
+    "linear_barrier": lambda N, n: 2 * (A + (N - 1) * n * B) if N > 1 else 0,
+    "double_ring_barrier": lambda N, n: 2 * N * (A + n * B) if N > 1 else 0,
     "bruck_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
     "ring_allgather": lambda N, n: (N - 1) * (A + n * B),
     "neighbor_exchange_allgather":

@@ -218,7 +218,9 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
 SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
 OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192") | {
-    "recursive_multiplying_allreduce": ", radix: 'int' = 4"
+    "recursive_multiplying_allreduce": ", radix: 'int' = 4",
+    "reduce_broadcast_allreduce": ", reduce: 'Algorithm | dict | str' = BinomialReduce(), "
+    "broadcast: 'Algorithm | dict | str' = BinomialBroadcast()",
 }
 
 
@@ -235,7 +237,7 @@ def test_allreduces_share_their_parameters(kind):
     assert "`message_bytes` is the vector" in about
     assert heading
     own = OWN.get(kind, "  exchanges_after:").split(":")[0][2:]
-    assert rest.startswith(f"{own} :")
+    assert rest.startswith((f"{own} :", f"{own}, "))
     assert rest.count("\nexchanges_after : int") == (kind in OWN)
     assert rest.index("\nRaises\n") < rest.index("\nNotes\n-----\nWithout noise")
     with pytest.raises(ValueError, match=rf"forward_cost must be a time .* \(in {made.__name__}\)"):

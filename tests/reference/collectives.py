@@ -20,6 +20,15 @@ def random_options(rng, kind, ranks, n):
     """Parameters of an algorithm of its own; redundant exchanges are not among them."""
     if kind == "hierarchical_allreduce":
         return random_hierarchy(rng, ranks, n)
+    if kind.startswith("hierarchical"):
+        width = rng.randint(1, ranks)
+        groups = {"inter_node": textbook.cut(ranks, width), "intra_node": min(width, ranks)}
+        return {"node_ranks": width} | random_parts(rng, GOALS[kind], groups, n)
+    if kind == "nonoverlapping_reduce_scatter":
+        return {one: random_part(rng, one, ranks, n) for one in ("reduce", "scatter")}
+    if kind == "reduce_broadcast_allreduce":
+        return {one: random_part(rng, one, ranks, n) for one in ("reduce", "broadcast")
+                if rng.random() < 0.4}  # fmt: skip
     if kind == "linear_alltoall":
         return {"window": rng.choice([1, 2, 3, 8, rng.randint(1, 50)])}
     if kind.startswith(("knomial", "recursive_multiplying")):
@@ -28,7 +37,10 @@ def random_options(rng, kind, ranks, n):
         return {"segment_bytes": -(-n // rng.randint(2, 12))}
     if kind == "binary_tree_reduce":
         return {"segment_bytes": -(-n // rng.randint(1, 9)), "in_order": rng.random() < 0.5}
-    if kind.startswith(("chain", "binary_tree")):
+    if kind == "binary_tree_broadcast":
+        numbering = rng.choice(["heap", "levels"])
+        return {"segment_bytes": -(-n // rng.randint(1, 9)), "numbering": numbering}
+    if kind.startswith("chain"):
         return {"segment_bytes": -(-n // rng.randint(1, 9))}
     if kind == "scatter_allgather_broadcast":
         return {"allgather": rng.choice(["ring", "recursive_doubling"])}
@@ -37,6 +49,17 @@ def random_options(rng, kind, ranks, n):
     if kind == "segmented_ring_allreduce":
         return {"segment_bytes": -(-textbook.cut(n, ranks) // rng.randint(1, rng.choice([3, 9])))}
     return {}
+
+
+def random_part(rng, goal, ranks, n):
+    """Any algorithm of a collective, as a part of another one."""
+    kind = rng.choice([kind for kind, one in GOALS.items() if one == goal])
+    return {"kind": kind} | random_options(rng, kind, ranks, n)
+
+
+def random_parts(rng, goal, groups, n):
+    return {name: random_part(rng, goal, size, n) for name, size in groups.items()
+            if rng.random() < 0.6}  # fmt: skip
 
 
 def random_hierarchy(rng, ranks, n):

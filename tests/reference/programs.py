@@ -236,7 +236,7 @@ class ProgramRun(ButterflyRun):
             case "allreduce" | "barrier":
                 return all(held[b] == self.everyone for b in held)
             case "reduce":
-                return rank != 0 or held[0] == self.everyone
+                return rank != 0 or all(held[b] == self.everyone for b in held)
             case "broadcast":
                 blocks = self.inputs(0)
                 return held == blocks
@@ -252,7 +252,11 @@ class ProgramRun(ButterflyRun):
                 mine = range(rank, self.ranks**2, self.ranks)
                 return all(held[b] == frozenset([b // self.ranks]) for b in mine)
             case "reduce_scatter":
-                return held[rank if self.ranks > 1 else 0] == self.everyone
+                if self.ranks == 1:
+                    return held[0] == self.everyone
+                # In stages, a block of the last one is each of all those before.
+                mine = [b for b in held if (b[-1] if isinstance(b, tuple) else b) == rank]
+                return mine != [] and all(held[b] == self.everyone for b in mine)
 
     def execute(self):
         self._prepare()

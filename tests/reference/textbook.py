@@ -16,6 +16,7 @@ et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly);
 import json
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, product
 
 FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
 
@@ -187,9 +188,111 @@ def _down(me, size, n, first):
         yield f"down {r + 1}", ops
 
 
-def reduce_broadcast_allreduce(me, size, n):
-    yield from _up(me, size, n, "combine")
-    yield from _down(me, size, n, log2_up(size))
+def reduce_broadcast_allreduce(me, size, n, reduce=None, broadcast=None):
+    reduce, broadcast = reduce or {}, broadcast or {}
+    if {reduce.get("kind"), broadcast.get("kind")} <= {
+        None,
+        "binomial_reduce",
+        "binomial_broadcast",
+    }:
+        yield from _up(me, size, n, "combine")
+        yield from _down(me, size, n, log2_up(size))
+        return
+    yield from _stages(me, [
+        ("reduce", reduce or {"kind": "binomial_reduce"}, n, [range(size)]),
+        ("broadcast", broadcast or {"kind": "binomial_broadcast"}, n, [range(size)]),
+    ])  # fmt: skip
+
+
+def nonoverlapping_reduce_scatter(me, size, n, reduce=None, scatter=None):
+    yield from _stages(me, [
+        ("reduce", reduce or {"kind": "binomial_reduce"}, n, [range(size)]),
+        ("scatter", scatter or {"kind": "linear_scatter"}, cut(n, size), [range(size)]),
+    ])  # fmt: skip
+
+
+def hierarchical_broadcast(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+    usual = {"kind": "binomial_broadcast"}
+    nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
+    yield from _stages(me, [
+        ("inter-node", inter_node or usual, n, [range(0, size, node_ranks)]),
+        ("intra-node", intra_node or usual, n, nodes),
+    ])  # fmt: skip
+
+
+def hierarchical_reduce(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+    usual = {"kind": "binomial_reduce"}
+    nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
+    yield from _stages(me, [
+        ("intra-node", intra_node or usual, n, nodes),
+        ("inter-node", inter_node or usual, n, [range(0, size, node_ranks)]),
+    ])  # fmt: skip
+
+
+def hierarchical_barrier(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+    nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
+    across = inter_node or {"kind": "dissemination_barrier"}
+    yield from _stages(me, [
+        ("intra-node", intra_node or {"kind": "tree_barrier"}, n, nodes),
+        ("inter-node", across, n, [range(0, size, node_ranks)]),
+        ("release", {"kind": "binomial_broadcast"}, n, nodes),
+    ])  # fmt: skip
+
+
+def _stages(me, stages):
+    """Others one after the other, each done by all groups of its ranks at once: name, what it is
+    (a table), bytes, groups. A stage of single ranks has no messages, and no row.
+
+    Groups of each size cut the vector in their own way: a block of the whole is one of each.
+    """
+    parts, cuts = [], []  # by stage and size of its groups
+    for _, written, length, groups in stages:
+        for size in sorted({len(group) for group in groups}, reverse=True):
+            parts.append((json.dumps(written), length, [g for g in groups if len(g) == size]))
+            cuts.append(_numbers_and_blocks(parts[-1][0], size, length)[1])
+            if written["kind"].endswith("_scatter"):  # its own block the root sends to nobody
+                cuts[-1] = list(range(size))
+    used = place = 0
+    for name, _, _, groups in stages:
+        ops = []
+        for _ in {len(group) for group in groups}:
+            text, length, alike = parts[place]
+            numbers, _ = _numbers_and_blocks(text, len(alike[0]), length)
+            algorithm, options = _as_written(text)
+            for group in alike:
+                if me not in group:
+                    continue
+                for i, (_, done) in enumerate(
+                    algorithm(group.index(me), len(group), length, **options)
+                ):
+                    for op in done:
+                        number = used + numbers[i, op.number]
+                        moved = replace(op, peer=group[op.peer], number=number)
+                        if isinstance(op, Send):
+                            whole = [cuts[:place], [op.blocks], cuts[place + 1 :]]
+                            moved = replace(moved, blocks=tuple(product(*chain(*whole))))
+                        ops.append(moved)
+            used, place = used + len(numbers), place + 1
+        if max(map(len, groups)) > 1:
+            yield name, ops
+
+
+def linear_barrier(me, size, n):
+    for label, first in (("up", 0), ("down", size - 1)):
+        ops = []
+        for peer in range(1, size) if me == 0 else [0]:
+            number = first + max(me, peer) - 1
+            sends = (me == 0) == (label == "down")
+            ops.append(Send(peer, (0,), n, number) if sends else Receive(peer, n, number, "learn"))
+        if size > 1:
+            yield label, ops
+
+
+def double_ring_barrier(me, size, n):
+    for lap in range(2 if size > 1 else 0):
+        send = Send((me + 1) % size, (0,), n, lap * size + me)
+        back = Receive((me - 1) % size, n, lap * size + (me - 1) % size, "learn")
+        yield f"lap {lap + 1}", [send, back] if me == 0 else [back, send]
 
 
 def tree_barrier(me, size, n):
@@ -566,18 +669,27 @@ def bruck_alltoall(me, size, n):
         yield f"round {r + 1}", [Send(there, tuple(blocks), length, r), Receive(back, length, r)]
 
 
-def binary_tree_broadcast(me, size, n, segment_bytes=8192):
-    """Numbers of draws: rank 2 i + 1 has a segment one step after rank i, rank 2 i + 2 two."""
+def binary_tree_broadcast(me, size, n, segment_bytes=8192, numbering="heap"):
+    """Numbers of draws: the first child has a segment one step after its parent, the second two."""
     segments = max(cut(n, segment_bytes), 1)
     length, ops = cut(n, segments), []
 
+    def children_of(rank):
+        level = largest_power(rank + 1)[0]  # ranks in its level
+        both = (rank + level, rank + 2 * level) if numbering == "levels" else \
+            (2 * rank + 1, 2 * rank + 2)  # fmt: skip
+        return [child for child in both if child < size]
+
+    above = {child: (rank, turn) for rank in range(size)
+             for turn, child in enumerate(children_of(rank), 1)}  # fmt: skip
+
     def had(rank):
-        return -1 if rank == 0 else had((rank - 1) // 2) + (1 if rank % 2 else 2)
+        return -1 if rank == 0 else had(above[rank][0]) + above[rank][1]
 
     for segment in range(segments):
         if me > 0:
-            ops.append(Receive((me - 1) // 2, length, had(me) + 2 * segment))
-        for child in (2 * me + 1, 2 * me + 2):
+            ops.append(Receive(above[me][0], length, had(me) + 2 * segment))
+        for child in children_of(me):
             if child < size:
                 ops.append(Send(child, (segment,), length, had(child) + 2 * segment))
     if ops:
@@ -852,7 +964,9 @@ def _numbers_and_blocks(between, size, n):
         for i, (_, ops) in enumerate(algorithm(rank, size, n, **options)):
             numbers |= {(i, op.number) for op in ops}
             blocks |= {block for op in ops if isinstance(op, Send) for block in op.blocks}
-    return {draw: place for place, draw in enumerate(sorted(numbers))}, sorted(blocks) or [0]
+    return {draw: place for place, draw in enumerate(sorted(numbers))}, sorted(
+        blocks, key=repr
+    ) or [0]
 
 
 def _up_and_down_trees(node, me, length, leaders, blocks, width):

@@ -23,11 +23,19 @@ from .allreduce import (
     SegmentedRingAllreduce,
 )
 from .hierarchical_allreduce import HierarchicalAllreduce
-from .barrier import DisseminationBarrier, RecursiveDoublingBarrier, TreeBarrier
+from .barrier import (
+    DisseminationBarrier,
+    DoubleRingBarrier,
+    HierarchicalBarrier,
+    LinearBarrier,
+    RecursiveDoublingBarrier,
+    TreeBarrier,
+)
 from .broadcast import (
     BinaryTreeBroadcast,
     BinomialBroadcast,
     ChainBroadcast,
+    HierarchicalBroadcast,
     KnomialBroadcast,
     ScatterAllgatherBroadcast,
 )
@@ -35,6 +43,7 @@ from .reduce import (
     BinaryTreeReduce,
     BinomialReduce,
     ChainReduce,
+    HierarchicalReduce,
     KnomialReduce,
     RabenseifnerReduce,
 )
@@ -47,6 +56,7 @@ from .allgather import (
 )
 from .reduce_scatter import (
     ButterflyReduceScatter,
+    NonoverlappingReduceScatter,
     PairwiseReduceScatter,
     PatReduceScatter,
     RecursiveHalvingReduceScatter,
@@ -73,14 +83,20 @@ __all__ = [
     "ChainReduce",
     "DisseminationBarrier",
     "DoubleBinaryTreeAllreduce",
+    "DoubleRingBarrier",
     "HierarchicalAllreduce",
+    "HierarchicalBarrier",
+    "HierarchicalBroadcast",
+    "HierarchicalReduce",
     "KnomialBroadcast",
     "KnomialReduce",
     "LinearAlltoall",
+    "LinearBarrier",
     "LinearGather",
     "LinearScan",
     "LinearScatter",
     "NeighborExchangeAllgather",
+    "NonoverlappingReduceScatter",
     "PairwiseAlltoall",
     "PairwiseReduceScatter",
     "PatAllgather",

@@ -6,10 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below, rounds_of
+from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below
 from .algorithm import Forwarded
+from .broadcast import BinomialBroadcast
+from .reduce import BinomialReduce
 from .shared_steps import (
     FOLD_IN,
+    AlgorithmOf,
     Count,
     SegmentBytes,
     all_sent_first,
@@ -19,12 +22,13 @@ from .shared_steps import (
     collective,
     fold_in,
     fold_out,
-    gather_up,
     halving_steps,
+    in_one_row,
     message,
+    message_steps,
+    numbered,
     pipelined,
     segments_of,
-    spread_down,
 )
 
 _MAX_RADIX = 256
@@ -271,16 +275,22 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
 
 @frozen_dataclass()
 class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
-    """`BinomialReduce` to rank 0, then `BinomialBroadcast` from there.
+    """Reduce to rank 0, then broadcast from there: by binomial trees, unless others are named.
 
-    `message_bytes` is the vector, n bytes; every message has n bytes. There are 2 K steps, K =
-    log2(N) rounded up, and 2 (N - 1) messages in all.
+    `message_bytes` is the vector, n bytes. With binomial trees every message has n bytes; there are
+    2 K steps, K = log2(N) rounded up, and 2 (N - 1) messages in all.
+
+    Parameters
+    ----------
+    reduce, broadcast : Algorithm, dict or str
+        What is done one after the other. A text is its kind, such as "chain_reduce".
 
     Notes
     -----
-    Without noise it takes as long as both together: about twice the time of recursive doubling,
-    with far fewer messages in all. MPI libraries did this first, and still do for operations on
-    several machines (Thakur et al. 2005).
+    Without noise it takes as long as both together: with binomial trees about twice the time of
+    recursive doubling, with far fewer messages in all. MPI libraries did this first, and still do
+    for operations on several machines (Thakur et al. 2005). It is Open MPI's `nonoverlapping`,
+    which chooses both parts anew.
 
     Examples
     --------
@@ -290,10 +300,21 @@ class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
     [[1, 0], [3, 2]]
     """
 
+    added = ("reduce", "broadcast")
+
+    reduce: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
+    broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        up = gather_up(ranks, message_bytes, combine=True)
-        down = spread_down(ranks, message_bytes, first=rounds_of(ranks))
-        return collective(up + down) + self.forward_steps(ranks)
+        parts = [
+            message_steps(self.reduce, "reduce", ranks, message_bytes),
+            message_steps(self.broadcast, "broadcast", ranks, message_bytes),
+        ]
+        if (self.reduce, self.broadcast) != (BinomialReduce(), BinomialBroadcast()):
+            # Two parts may have the same labels: each is a row.
+            names = ("reduce", "broadcast")
+            parts = [in_one_row(part, name) for part, name in zip(parts, names, strict=True)]
+        return collective(numbered(parts)) + self.forward_steps(ranks)
 
 
 _MAX_TREE_RANKS = 2**18

@@ -1,11 +1,30 @@
-"""Barrier: dissemination, recursive doubling, and up and down a tree."""
+"""Barrier: dissemination, recursive doubling, trees, linear, double ring, hierarchical."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..fields import frozen_dataclass
-from ..steps import Shift, Step, Xor, power_below, rounds_of
-from .algorithm import Algorithm
-from .shared_steps import collective, fold_in, fold_out, gather_up, message, spread_down
+from ..steps import Range, Shift, Step, Xor, power_below, rounds_of
+from .algorithm import MOST_ROUNDS, Algorithm
+from .broadcast import BinomialBroadcast
+from .shared_steps import (
+    AlgorithmOf,
+    Count,
+    check_ranks,
+    check_step_count,
+    collective,
+    fold_in,
+    fold_out,
+    gather_up,
+    in_one_row,
+    linear_steps,
+    message,
+    nodes_of,
+    numbered,
+    spread_down,
+    stage,
+)
 
 
 @frozen_dataclass()
@@ -94,3 +113,126 @@ class TreeBarrier(Algorithm, kind="tree_barrier"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         up = gather_up(ranks, message_bytes, combine=False)
         return collective(up + spread_down(ranks, message_bytes, first=rounds_of(ranks)))
+
+
+@frozen_dataclass()
+class LinearBarrier(Algorithm, kind="linear_barrier"):
+    """Every rank sends to rank 0, which then sends to all.
+
+    Rank 0 receives from rank 1, 2, 3, ... in this order, and answers in the same one.
+    `message_bytes` is the size of its messages, of which there are 2 (N - 1). It is Open MPI's
+    `linear`.
+
+    There are twice as many steps as other ranks, which take memory: up to 2^17 + 1 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``2 (2 o + L + (n - 1) G) + 2 (N - 2) max(o, g + (n - 1) G)`` on a LogGP
+    network.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in LinearBarrier().message_levels(3)]
+    [[[1, 0]], [[2, 0]], [[0, 1]], [[0, 2]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")
+        up, down = (
+            linear_steps(self, ranks, message_bytes, to_root=to_root) for to_root in (True, False)
+        )
+        return collective(numbered([in_one_row(up, "up"), in_one_row(down, "down")]))
+
+
+@frozen_dataclass()
+class DoubleRingBarrier(Algorithm, kind="double_ring_barrier"):
+    """A message goes twice around the ring of all ranks, from rank to rank.
+
+    The first time it says that all ranks before are there, the second time that all are.
+    `message_bytes` is its size; there are 2 N messages, each after the one before. It is Open MPI's
+    `double_ring`.
+
+    There are as many steps as messages, which take memory: up to 2^17 ranks, else a ValueError when
+    the case is made.
+
+    Notes
+    -----
+    Without noise it takes 2 N times the time of one message, ``2 o + L + (n - 1) G``.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two ranks, step by step:
+
+    >>> [step.tolist() for step in DoubleRingBarrier().message_levels(2)]
+    [[[0, 1]], [[1, 0]], [[0, 1]], [[1, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_step_count(self, 2 * ranks, "ranks must be fewer")
+        if ranks == 1:
+            return collective([])
+        edges = [Range(r, r + 1, 1) for r in range(ranks - 1)]
+        edges.append(Range(ranks - 1, ranks, 1 - ranks))
+        laps = [
+            [message(edge, r, message_bytes, "") for r, edge in enumerate(edges)] for _ in range(2)
+        ]
+        laps = [in_one_row(lap, f"lap {number}") for number, lap in enumerate(laps, 1)]
+        return collective(numbered(laps))
+
+
+@frozen_dataclass()
+class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
+    """A barrier within each node, one between their first ranks, and a message to the others.
+
+    `message_bytes` is the size of all messages. In the end a binomial tree within each node tells
+    its ranks that all nodes are there.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive; the last node may have fewer. On a `Hierarchy` with
+        block placement give those of its first level: the network is not looked at.
+    intra_node, inter_node : Algorithm, dict or str
+        The barriers within nodes and between their first ranks. A text is its kind, such as
+        "linear_barrier".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    It is what MPICH composes, with shared memory within nodes, and Open MPI's component han.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalBarrier(2).message_levels(4)][2:]
+    [[[0, 2], [2, 0]], [[0, 1], [2, 3]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    intra_node: AlgorithmOf = AlgorithmOf("barrier", TreeBarrier())
+    inter_node: AlgorithmOf = AlgorithmOf("barrier", DisseminationBarrier())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        nodes = nodes_of(ranks, self.node_ranks)
+        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        n = message_bytes
+        stages = [
+            stage(self.intra_node, "intra_node", "intra-node", n, nodes),
+            stage(self.inter_node, "inter_node", "inter-node", n, leaders),
+            stage(BinomialBroadcast(), "", "release", n, nodes),
+        ]
+        return collective(numbered(stages))

@@ -1,4 +1,4 @@
-"""Broadcast (bcast): trees, segments in a pipeline, scatter and allgather of long vectors."""
+"""Broadcast (bcast): trees, pipelines, scatter and allgather; hierarchical, between nodes first."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..fields import check_choice, frozen_dataclass
 from ..steps import Range, Shift, Step, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import (
+    AlgorithmOf,
     Count,
     SegmentBytes,
     block_bytes,
@@ -20,9 +21,13 @@ from .shared_steps import (
     doubling_steps,
     knomial_steps,
     message,
+    nodes_of,
+    numbered,
     pipelined,
     segments_of,
     spread_down,
+    stage,
+    tree_levels,
 )
 
 
@@ -103,6 +108,9 @@ class KnomialBroadcast(Algorithm, kind="knomial_broadcast"):
 class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
     """Rank i sends each segment of the vector to ranks 2 i + 1 and 2 i + 2.
 
+    With ``numbering="levels"`` the children of rank i in a level of d ranks are ``i + d`` and ``i +
+    2 d``, as in `BinaryTreeReduce`.
+
     `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
     as have at most `segment_bytes`. A rank sends a segment to both before it receives the next:
     there are at most ``2 (log2(N) + S)`` steps.
@@ -112,19 +120,21 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
     segment_bytes : int or str
         The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
         vectors are sent.
+    numbering : str
+        "heap" or "levels": which ranks are below which.
 
     Raises
     ------
     ValueError
-        `segment_bytes` out of range; more than 2^22 ranks, or about 2^17 segments, when the case is
+        A parameter out of range; more than 2^22 ranks, or about 2^17 segments, when the case is
         made.
 
     Notes
     -----
     On a quiet machine each further segment takes as long as two sends and a receive, or as the link
     needs for two. So it is between `BinomialBroadcast`, for short vectors, and `ChainBroadcast`,
-    for long ones on few ranks. Open MPI's `binary_tree` has this shape (Pjesivac-Grbovic et al.
-    2007).
+    for long ones on few ranks. With "levels" it is Open MPI's `binary_tree` (Pjesivac-Grbovic et
+    al. 2007).
 
     Examples
     --------
@@ -135,7 +145,13 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
     [[(0, 1)], [(0, 2), (1, 3)], [(0, 1)], [(0, 2), (1, 3)]]
     """
 
+    added = ("numbering",)
+
     segment_bytes: SegmentBytes = SegmentBytes()
+    numbering: Literal["heap", "levels"] = "heap"
+
+    def __post_init__(self) -> None:
+        check_choice(self.numbering, "numbering", ("heap", "levels"))
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
@@ -143,15 +159,15 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
         check_step_count(self, 2 * segments, "segment_bytes must be larger")
         if ranks == 1:
             return collective([])
-        child = np.arange(1, ranks)
-        parent = (child - 1) // 2
         # A rank that receives a segment in step t sends it in steps t + 1 and t + 2.
-        received = np.full(ranks, -1)
-        begin = 1
-        while begin < ranks:  # level by level
-            level = np.arange(begin, min(2 * begin + 1, ranks))
-            received[level] = received[(level - 1) // 2] + 2 - level % 2
-            begin = 2 * begin + 1
+        received, parent = np.full(ranks, -1), np.zeros(ranks, np.int64)
+        for child, above, _ in tree_levels(ranks):
+            second = (child - child[0]) // (child[0] // 2 + 1)
+            if self.numbering == "heap":
+                above, second = (child - 1) // 2, 1 - child % 2
+            received[child], parent[child] = received[above] + 1 + second, above
+        child = np.arange(1, ranks)
+        parent = parent[1:]
         edges, size = np.stack([parent, child], axis=1), block_bytes(message_bytes, segments)
         return collective(pipelined(edges, received[1:], segments, 0, size, "binary tree"))
 
@@ -264,3 +280,57 @@ class ScatterAllgatherBroadcast(Algorithm, kind="scatter_allgather_broadcast"):
             ring = message(Shift(1), rounds, block, "allgather", repeat=ranks - 1)
             messages.append(ring)
         return collective(messages)
+
+
+@frozen_dataclass()
+class HierarchicalBroadcast(Algorithm, kind="hierarchical_broadcast"):
+    """Broadcast to the first rank of each node, and then within all nodes.
+
+    `message_bytes` is the vector, n bytes. `inter_node` brings it from rank 0 to the leaders, the
+    first ranks of all nodes, and `intra_node` from them to the other ranks of their nodes.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive; the last node may have fewer. On a `Hierarchy` with
+        block placement give those of its first level: the network is not looked at.
+    intra_node, inter_node : Algorithm, dict or str
+        The broadcasts within nodes and between them. A text is its kind, such as
+        "chain_broadcast".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    It is what MPICH composes, with shared memory within nodes, and Open MPI's component han does
+    with vectors of up to 64 KiB; longer ones go through it in segments.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalBroadcast(2).message_levels(4)]
+    [[[0, 2]], [[0, 1], [2, 3]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    intra_node: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+    inter_node: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        nodes = nodes_of(ranks, self.node_ranks)
+        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        n = message_bytes
+        between = stage(self.inter_node, "inter_node", "inter-node", n, leaders)
+        return collective(
+            numbered([between, stage(self.intra_node, "intra_node", "intra-node", n, nodes)])
+        )

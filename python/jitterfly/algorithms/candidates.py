@@ -52,6 +52,10 @@ _PLAIN = {
             "i and i xor 1, 2, 4, ... tell each other"),
         "tree": (("6 tree", "", ""),
             "up a binomial tree to rank 0, and down again: the fewest messages"),
+        "linear": (("1 linear", "", ""),
+            "from each rank to rank 0, and back to each: few ranks"),
+        "double_ring": (("2 double_ring", "", ""),
+            "a message that goes twice around all ranks: the fewest at a time"),
     },
     "broadcast": {
         "binomial": (("6 binomial", "binomial", ""),
@@ -117,6 +121,9 @@ _PLAIN = {
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",
     "hierarchical_allreduce": "hierarchical",
+    "hierarchical_barrier": "hierarchical",
+    "hierarchical_broadcast": "hierarchical",
+    "hierarchical_reduce": "hierarchical",
 }
 """Kinds that mean the candidate, where a command or a question names one: with its segments, and
 with the nodes of the machine."""
@@ -223,7 +230,7 @@ def _node_ranks(network: Network) -> int:
 
 
 def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
-    """The table of a kind on a machine: `hierarchical_allreduce` has the nodes of a `Hierarchy`.
+    """The table of a kind on a machine: a hierarchical one has the nodes of a `Hierarchy`.
 
     Raises
     ------
@@ -231,9 +238,35 @@ def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
         The ranks of a node are not consecutive there.
     """
     table: dict[str, Any] = {"kind": kind}
-    if kind == "hierarchical_allreduce" and isinstance(network, Hierarchy) and network.spans:
+    if kind.startswith("hierarchical_") and isinstance(network, Hierarchy) and network.spans:
         table["node_ranks"] = _node_ranks(network)
     return table
+
+
+def _node_among_several(ranks: int, network: Network) -> int:
+    """The ranks of a node; ValueError if so many ranks have no two levels there."""
+    node = _node_ranks(network)
+    if ranks <= node:
+        raise ValueError(f"{ranks} ranks are in one node, of {node}")
+    if node == 1:
+        raise ValueError("a node has one rank: there is nothing to do within it")
+    return node
+
+
+def _in_two_levels(collective: str) -> Candidate:
+    """A collective within nodes and between their first ranks, along binomial trees, and so on."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        node = _node_among_several(ranks, network)
+        return Algorithm.from_dict({"kind": f"hierarchical_{collective}", "node_ranks": node})
+
+    return Candidate(
+        "hierarchical",
+        make,
+        usual=False,
+        usual_on_levels=True,
+        summary=f"{collective} within nodes, and between their first ranks",
+    )
 
 
 def _hierarchical(leaders: int | str) -> Maker:
@@ -243,11 +276,7 @@ def _hierarchical(leaders: int | str) -> Maker:
     """
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
-        node = _node_ranks(network)
-        if ranks <= node:
-            raise ValueError(f"{ranks} ranks are in one node, of {node}")
-        if node == 1:
-            raise ValueError("a node has one rank: there is nothing to do within it")
+        node = _node_among_several(ranks, network)
         smallest = ranks % node or node
         has = (
             f"the last node has {smallest} of {node} ranks"
@@ -406,7 +435,9 @@ def _in_one_segment(kind: str, **fields: Any) -> Maker:
 
 
 _OTHERS = {
+    "barrier": (_in_two_levels("barrier"),),
     "broadcast": (
+        _in_two_levels("broadcast"),
         Candidate(
             "scatter_doubling",
             _always("scatter_allgather_broadcast", allgather="recursive_doubling"),
@@ -415,6 +446,25 @@ _OTHERS = {
                 "Open MPI": "8 scatter_allgather",
                 "MPICH": "scatter_recursive_doubling_allgather",
             },
+        ),
+        *(
+            Candidate(
+                name,
+                _in_one_segment(kind, **fields),
+                usual=False,
+                summary=f"whole vectors {words}",
+                called={"Open MPI": called},
+            )
+            for name, kind, fields, words, called in (
+                ("chain", "chain_broadcast", {}, "from rank to rank", "3 pipeline"),
+                (
+                    "binary_tree",
+                    "binary_tree_broadcast",
+                    {"numbering": "levels"},
+                    "down a binary tree",
+                    "5 binary_tree",
+                ),
+            )
         ),
         Candidate(
             "pipeline",
@@ -425,6 +475,7 @@ _OTHERS = {
         ),
     ),
     "reduce": (
+        _in_two_levels("reduce"),
         Candidate(
             "pipeline",
             _always("chain_reduce", segment_bytes="512KiB"),

@@ -236,6 +236,11 @@ def _whole(machine: _Machine) -> dict[str, Any]:
     return {"segment_bytes": max(machine.size, 1)}
 
 
+def _whole_by_levels(machine: _Machine) -> dict[str, Any]:
+    """Return one segment, down a tree with the numbers of Open MPI."""
+    return _whole(machine) | {"numbering": "levels"}
+
+
 def _whole_in_order(machine: _Machine) -> dict[str, Any]:
     """Return one segment, combined in the order of ranks."""
     return _whole(machine) | {"in_order": True}
@@ -273,10 +278,11 @@ _Fields = Callable[[_Machine], dict[str, Any]] | None
 # Kinds of what is the same, by the names that libraries give them.
 _SAME = {
     ("Open MPI", "allreduce"): {
-        "nonoverlapping": "reduce_broadcast", "recursive_doubling": "recursive_doubling",
+        "recursive_doubling": "recursive_doubling",
         "ring": "ring", "rabenseifner": "rabenseifner",
     },
     ("Open MPI", "barrier"): {
+        "linear": "linear", "double_ring": "double_ring",
         "recursive_doubling": "recursive_doubling", "bruck": "dissemination", "tree": "tree",
         "two_proc": "recursive_doubling",
     },
@@ -323,16 +329,12 @@ _SAME = {
 }  # fmt: skip
 # Of the others the kind, its fields, and what is otherwise, if anything is.
 _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
-    ("Open MPI", "allreduce", "basic_linear"): ("reduce_broadcast_allreduce", None,
-        "from all ranks to one and back; here along binomial trees"),
-    ("Open MPI", "barrier", "linear"): ("tree_barrier", None,
-        "from all ranks to one and back; here along binomial trees"),
     ("Open MPI", "broadcast", "basic_linear"): ("knomial_broadcast", _to_all, ""),
     ("Open MPI", "broadcast", "chain"): ("chain_broadcast", _whole, ""),
     ("Open MPI", "broadcast", "pipeline"): ("chain_broadcast", _whole, ""),
-    ("Open MPI", "broadcast", "split_binary_tree"): ("binary_tree_broadcast", _whole,
+    ("Open MPI", "broadcast", "split_binary_tree"): ("binary_tree_broadcast", _whole_by_levels,
         "each half of the vector goes down its half of the tree; here the whole does"),
-    ("Open MPI", "broadcast", "binary_tree"): ("binary_tree_broadcast", _whole, ""),
+    ("Open MPI", "broadcast", "binary_tree"): ("binary_tree_broadcast", _whole_by_levels, ""),
     ("Open MPI", "broadcast", "scatter_allgather"): ("scatter_allgather_broadcast", _by_doubling,
         ""),
     ("Open MPI", "reduce", "linear"): ("knomial_reduce", _to_all, ""),
@@ -340,8 +342,6 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
     ("Open MPI", "reduce", "pipeline"): ("chain_reduce", _whole, ""),
     ("Open MPI", "reduce", "binary"): ("binary_tree_reduce", _whole, ""),
     ("Open MPI", "reduce", "in-order_binary"): ("binary_tree_reduce", _whole_in_order, ""),
-    ("Open MPI", "reduce_scatter", "non-overlapping"): ("recursive_halving_reduce_scatter", None,
-        "it reduces to rank 0 and scatters from it; here halves are exchanged"),
     ("Open MPI", "alltoall", "linear"): ("linear_alltoall", _all_at_once, ""),
     ("Open MPI", "gather", "linear_sync"): ("linear_gather", None,
         "the root asks each rank for its block; here it does not"),
@@ -366,6 +366,13 @@ def _choice(library: str, collective: str, called: str, machine: _Machine) -> Li
 
 
 _FREE_LINK = 0.05  # of a round: a link that a message occupies for less is as good as free
+
+
+def _in_turn(kind: str, called: str, **parts: LibraryChoice) -> LibraryChoice:
+    """Return an algorithm of two parts, each chosen by itself."""
+    differs = "; ".join(dict.fromkeys(one.differs for one in parts.values() if one.differs))
+    found = {name: one.algorithm for name, one in parts.items()}
+    return LibraryChoice(_of_kind(kind, **found), called, differs)
 
 
 def _without_links(found: LibraryChoice, network: Network, size: int) -> LibraryChoice:
@@ -407,15 +414,24 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
             runs = "linear"
     elif runs == "linear_sync" and collective == "alltoall":  # no limit of messages under way
         runs = "linear"
-    choice = _choice("Open MPI", collective, runs, machine)
+    if collective == "allreduce" and runs in ("nonoverlapping", "basic_linear"):
+        parts = {
+            name: _tuned(name, machine)
+            if runs == "nonoverlapping"
+            else _choice("Open MPI", name, linear, machine)
+            for name, linear in (("reduce", "linear"), ("broadcast", "basic_linear"))
+        }
+        choice = _in_turn("reduce_broadcast_allreduce", runs, **parts)
+    elif runs == "non-overlapping":
+        scatter = _choice("Open MPI", "scatter", "basic_linear", machine)
+        reduce = _tuned("reduce", machine)
+        choice = _in_turn("nonoverlapping_reduce_scatter", runs, reduce=reduce, scatter=scatter)
+    else:
+        choice = _choice("Open MPI", collective, runs, machine)
     if runs == "scatter_allgather" and odd:
         choice = choice._replace(
             differs="ranks without a partner get all blocks of others' at the end of each round; "
             "here ranks beyond a power of two fold"
-        )
-    if runs == "nonoverlapping":
-        choice = choice._replace(
-            differs="reduce and broadcast are chosen anew; here along binomial trees"
         )
     return choice._replace(called=called if runs == called else f"{called}, which runs {runs}")
 
@@ -440,9 +456,45 @@ def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
             "in each node, each while others are at other stages; here the whole vector is at one "
             "stage, along binomial trees",
         )
+    if collective in ("broadcast", "reduce", "barrier"):
+        return _han(collective, machine)
     found = _tuned(collective, machine)
     differs = "; here what tuned would run over all ranks alike"
     return found._replace(called="han", differs="within nodes and between them" + differs)
+
+
+_HAN_SEGMENT = 2**16
+
+
+def _han(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of Open MPI's component han: tuned within nodes, libnbc between them.
+
+    ompi/mca/coll/libnbc/nbc_ibcast.c, nbc_ireduce.c, nbc_ibarrier.c have what libnbc does.
+    """
+    nodes, size = machine.nodes, min(machine.size, _HAN_SEGMENT)
+    within = _tuned(collective, machine._replace(ranks=machine.node_ranks, size=size))
+    fields: dict[str, Any] = {"kind": "dissemination_barrier"}
+    if collective == "broadcast" and nodes <= 4:
+        fields = {"kind": "knomial_broadcast", "radix": nodes}
+    elif collective == "broadcast" or (collective == "reduce" and nodes <= 4):
+        fields = {"kind": f"chain_{collective}", "segment_bytes": 2**13}
+        if size < _HAN_SEGMENT:
+            fields = {"kind": f"binomial_{collective}"}
+    elif collective == "reduce":
+        fields = {"kind": "binomial_reduce"}
+    algorithm = _of_kind(
+        f"hierarchical_{collective}",
+        node_ranks=machine.node_ranks,
+        intra_node=within.algorithm,
+        inter_node=Algorithm.from_dict(fields),
+    )
+    differs = within.differs
+    if machine.size > _HAN_SEGMENT and collective != "barrier":
+        differs = (
+            "segments of 64 KiB are within nodes while others are between them; here the whole "
+            "vector is at one stage"
+        )
+    return LibraryChoice(algorithm, "han", differs)
 
 
 def _mpir(collective: str, machine: _Machine) -> str:
@@ -485,24 +537,21 @@ def _mpich(collective: str, machine: _Machine) -> LibraryChoice:
             "hierarchical_allreduce", node_ranks=machine.node_ranks, inter_node=inter
         )
         return LibraryChoice(algorithm, in_two, _SHARED_MEMORY)
-    if collective == "broadcast":
-        if ranks < 8 or size < 12288:
-            return LibraryChoice(_of_kind("binomial_broadcast"), in_two, _two_levels("one"))
-        if ranks == power_below(ranks) and size < 524288:
-            algorithm = _of_kind("scatter_allgather_broadcast")
-            return LibraryChoice(algorithm, in_two, _two_levels("scatter and ring"))
-    if collective == "reduce":
-        return LibraryChoice(_of_kind("binomial_reduce"), in_two, _two_levels("a binomial tree"))
-    if collective == "barrier":
-        return LibraryChoice(_of_kind("tree_barrier"), in_two, _two_levels("a binomial tree"))
+    power = ranks == power_below(ranks)
+    composed = collective in ("reduce", "barrier") or (
+        collective == "broadcast" and (ranks < 8 or size < 12288 or (power and size < 524288))
+    )
+    if composed:
+        inter = _choice("MPICH", collective, between, leaders).algorithm
+        algorithm = _of_kind(
+            f"hierarchical_{collective}", node_ranks=machine.node_ranks, inter_node=inter
+        )
+        return LibraryChoice(algorithm, in_two, _SHARED_MEMORY)
     if collective == "scan":
         algorithm = _of_kind("recursive_doubling_scan")
-        return LibraryChoice(algorithm, in_two, _two_levels("recursive doubling"))
+        differs = "within nodes and between them; here recursive doubling over all ranks"
+        return LibraryChoice(algorithm, in_two, differs)
     return _choice("MPICH", collective, _mpir(collective, machine), machine)
-
-
-def _two_levels(what: str) -> str:
-    return f"within nodes and between them; here {what} over all ranks"
 
 
 # NCCL 2.30.7, src/graph/tuning.cc: microseconds; of protocols LL, LL128, Simple.
@@ -724,11 +773,12 @@ class LibraryRules:
         machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
         found = _LIBRARIES[self.name][1](self.collective, machine)
         found = _without_links(found, network, message_bytes)
-        if found.algorithm.kind == "hierarchical_allreduce" and ranks > MAX_LISTED_RANKS:
+        if found.algorithm.kind.startswith("hierarchical_") and ranks > MAX_LISTED_RANKS:
+            more = f": for more give {parameter('algorithm')} butterfly"
             raise ValueError(
                 f"ranks must be from 1 to 2^22 for what {self.title} runs on nodes of several "
-                f"({found.algorithm.kind}), got {ranks}: for more give {parameter('algorithm')} "
-                "butterfly"
+                f"({found.algorithm.kind}), got {ranks}"
+                f"{more if self.collective == 'allreduce' else ''}"
             )
         if scattered:
             return found._replace(

@@ -1,17 +1,18 @@
-"""Reduce to rank 0: trees, Rabenseifner's, segments up a chain or a binary tree."""
+"""Reduce to rank 0: trees, Rabenseifner's, pipelines; hierarchical, within nodes first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from ..fields import frozen_dataclass, shorten
 from ..steps import Range, Step, power_below
 from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import (
+    AlgorithmOf,
     Count,
+    Level,
     SegmentBytes,
     block_bytes,
     check_ranks,
@@ -23,8 +24,12 @@ from .shared_steps import (
     in_one_row,
     knomial_steps,
     message,
+    nodes_of,
+    numbered,
     pipelined,
     segments_of,
+    stage,
+    tree_levels,
 )
 
 
@@ -255,7 +260,9 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
             return collective([])
         # Counted back from the end, a rank sends in step down[i], and receives right before that.
         down, parent = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-        for child, above, before in _in_order_levels(ranks) if self.in_order else _levels(ranks):
+        for child, above, before in (
+            _in_order_levels(ranks) if self.in_order else tree_levels(ranks)
+        ):
             down[child], parent[child] = down[above] + before, above
         child = np.delete(np.arange(ranks), ranks - 1 if self.in_order else 0)
         edges, size = np.stack([child, parent[child]], axis=1), block_bytes(message_bytes, segments)
@@ -267,23 +274,7 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
         return collective(steps)
 
 
-_Level = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Ranks of a level of a tree, their parents, and how many steps before these they send: 1, or 2 if
-another child does between."""
-
-
-def _levels(ranks: int) -> Iterator[_Level]:
-    """The levels of a tree whose levels have 1, 2, 4, ... ranks, from the root down."""
-    above = 1  # the ranks of the level above
-    while 2 * above - 1 < ranks:
-        child = np.arange(2 * above - 1, min(4 * above - 1, ranks))
-        second = (child - (2 * above - 1)) // above
-        parent = child - above * (1 + second)
-        yield child, parent, np.where((second == 0) & (parent + 2 * above < ranks), 2, 1)
-        above *= 2
-
-
-def _in_order_levels(ranks: int) -> Iterator[_Level]:
+def _in_order_levels(ranks: int) -> Iterator[Level]:
     """The levels of a tree whose subtrees are consecutive ranks, of which the last is the root."""
     begin, size = np.zeros(1, np.int64), np.full(1, ranks)
     while (size > 1).any():
@@ -296,3 +287,56 @@ def _in_order_levels(ranks: int) -> Iterator[_Level]:
         before = np.concatenate([np.where(two, 2, 1), np.ones_like(size[two])])
         yield starts + sizes - 1, np.concatenate([root, root[two]]), before
         begin, size = starts, sizes
+
+
+@frozen_dataclass()
+class HierarchicalReduce(Algorithm, kind="hierarchical_reduce"):
+    """Reduce within each node to its first rank, and then between these to rank 0.
+
+    `message_bytes` is the vector, n bytes. It is `HierarchicalBroadcast` the other way.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive; the last node may have fewer. On a `Hierarchy` with
+        block placement give those of its first level: the network is not looked at.
+    intra_node, inter_node : Algorithm, dict or str
+        The reductions within nodes and between their first ranks. A text is its kind, such as
+        "rabenseifner_reduce".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    It is what MPICH composes, with shared memory within nodes, and Open MPI's component han does
+    with vectors of up to 64 KiB; longer ones go through it in segments.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalReduce(2).message_levels(4)]
+    [[[1, 0], [3, 2]], [[2, 0]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    intra_node: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
+    inter_node: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        nodes = nodes_of(ranks, self.node_ranks)
+        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        n = message_bytes
+        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes)
+        return collective(
+            numbered([within, stage(self.inter_node, "inter_node", "inter-node", n, leaders)])
+        )

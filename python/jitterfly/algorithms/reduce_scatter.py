@@ -1,4 +1,4 @@
-"""Reduce-scatter: recursive halving, butterfly, PAT, around a ring, and pairwise exchange."""
+"""Reduce-scatter: recursive halving, butterfly, PAT, around a ring, pairwise, in two parts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ import numpy as np
 from ..fields import frozen_dataclass
 from ..steps import Listed, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import Algorithm
+from .gather_scatter import LinearScatter
+from .reduce import BinomialReduce
 from .shared_steps import (
     FOLD_OUT,
+    AlgorithmOf,
     block_bytes,
     check_ranks,
     collective,
     fold_in,
     fold_out,
+    in_one_row,
     message,
+    message_steps,
+    numbered,
     pairwise_steps,
     tree_blocks,
 )
@@ -222,3 +228,43 @@ class PatReduceScatter(Algorithm, kind="pat_reduce_scatter"):
                     f"round {r + 1}", combine=True)
             for r in range(rounds_of(ranks))
         ])  # fmt: skip
+
+
+@frozen_dataclass()
+class NonoverlappingReduceScatter(Algorithm, kind="nonoverlapping_reduce_scatter"):
+    """Reduce to rank 0, then scatter the result from there.
+
+    `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
+    (rounded up), of which each rank gets one.
+
+    Parameters
+    ----------
+    reduce, scatter : Algorithm, dict or str
+        What is done one after the other. A text is its kind, such as "rabenseifner_reduce".
+
+    Raises
+    ------
+    ValueError
+        A parameter that is no such algorithm, or does not fit the case, when that is made.
+
+    Notes
+    -----
+    Without noise it takes as long as both together. It is Open MPI's `non-overlapping`, which
+    chooses the reduce anew and scatters linearly (Pjesivac-Grbovic et al. 2007).
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in NonoverlappingReduceScatter().message_levels(3)]
+    [[[1, 0]], [[2, 0]], [[0, 1]], [[0, 2]]]
+    """
+
+    reduce: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
+    scatter: AlgorithmOf = AlgorithmOf("scatter", LinearScatter())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        block = block_bytes(message_bytes, ranks)
+        up = message_steps(self.reduce, "reduce", ranks, message_bytes)
+        down = message_steps(self.scatter, "scatter", ranks, block)
+        return collective(numbered([in_one_row(up, "reduce"), in_one_row(down, "scatter")]))

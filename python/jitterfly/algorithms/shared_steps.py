@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -320,8 +320,11 @@ def knomial_steps(
 
 
 def in_one_row(steps: list[Step], label: str) -> list[Step]:
-    """Steps without labels, of which the last, if there is one, has the row of all of them."""
-    return [*steps[:-1], *(step._replace(label=label) for step in steps[-1:])]
+    """Steps of which the last, if there is one, has the row of all of them."""
+    return [
+        *(step._replace(label="") if step.label else step for step in steps[:-1]),
+        *(step._replace(label=label) for step in steps[-1:]),
+    ]
 
 
 def pairwise_steps(
@@ -353,6 +356,22 @@ def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) 
         for r in range(1, ranks)
     ]
     return in_one_row(steps, "linear")
+
+
+Level = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Ranks of a level of a tree, their parents, and how many steps before these they send: 1, or 2 if
+another child does between."""
+
+
+def tree_levels(ranks: int) -> Iterator[Level]:
+    """The levels of a tree whose levels have 1, 2, 4, ... ranks, from the root down."""
+    above = 1  # the ranks of the level above
+    while 2 * above - 1 < ranks:
+        child = np.arange(2 * above - 1, min(4 * above - 1, ranks))
+        second = (child - (2 * above - 1)) // above
+        parent = child - above * (1 + second)
+        yield child, parent, np.where((second == 0) & (parent + 2 * above < ranks), 2, 1)
+        above *= 2
 
 
 def pipelined(

@@ -8,11 +8,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..algorithms import (
+    BinomialBroadcast,
+    BinomialReduce,
     Butterfly,
     ChainBroadcast,
     ChainReduce,
     KnomialBroadcast,
     KnomialReduce,
+    ReduceBroadcastAllreduce,
     ScatterAllgatherBroadcast,
     SegmentedRingAllreduce,
 )
@@ -378,11 +381,34 @@ def _chain(case: Case, combine: bool = False) -> int:
 
 def _reduce_and_broadcast(case: Case, combine: bool) -> int:
     """A reduce, and a broadcast of the result."""
+    algorithm = case.algorithm
+    if isinstance(algorithm, ReduceBroadcastAllreduce) and (
+        algorithm.reduce != BinomialReduce() or algorithm.broadcast != BinomialBroadcast()
+    ):
+        raise ValueError(
+            "reduce and broadcast must be binomial for this closed form; Result.noise_free has "
+            "the value"
+        )
     there = message(case, case.message_bytes, combine=combine)
     back = message(case, case.message_bytes)
     if there.gap > there.time + back.send + back.way:
         raise Waits
     return _reduce(case, combine) + _broadcast(case)
+
+
+def _linear_barrier(case: Case) -> int:
+    """Return the time of messages from all ranks to one and back."""
+    costs = message(case, case.message_bytes)
+    up, down = (tree(case.ranks, lambda _: costs, _star) for tree in (_up_a_tree, _down_a_tree))
+    return up + down
+
+
+def _double_ring(case: Case) -> int:
+    """Return the time of a message around the ring of all ranks, twice."""
+    costs = message(case, case.message_bytes)
+    if costs.gap > case.ranks * costs.time:
+        raise Waits
+    return 2 * case.ranks * costs.time
 
 
 def _scatter_allgather(case: Case) -> int:
@@ -568,8 +594,10 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "dissemination_barrier": lambda case: in_a_row(
         [message(case, case.message_bytes)] * rounds_of(case.ranks)
     ),
+    "double_ring_barrier": _double_ring,
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
+    "linear_barrier": _linear_barrier,
     "linear_gather": partial(_gather, subtrees=_star),
     "linear_scan": lambda case: (
         (case.ranks - 1) * message(case, case.message_bytes, combine=True).time
