@@ -132,27 +132,28 @@ def test_open_mpis_han_takes_over_on_several_nodes():
         assert (called == "han") == (collective not in ("alltoall", "reduce_scatter", "scan"))
 
 
-def test_han_does_nodes_with_tuned_and_the_rest_with_libnbc():
-    """Up to one segment; between four nodes or fewer a broadcast is linear."""
+def test_han_has_tuned_within_nodes_and_between_them():
+    """But a reduce between nodes is libnbc's; what is longer than a segment goes in segments."""
 
     def of(collective, ranks, size):
         return LibraryRules("openmpi-5", collective).choice(ranks, NODES, size)
 
-    assert of("broadcast", 3072, 2**10) == (
-        jf.HierarchicalBroadcast(48),
-        "han",
-        "",
-    )
-    assert of("broadcast", 192, 2**10).algorithm.inter_node == jf.KnomialBroadcast(radix=4)
-    assert of("broadcast", 3072, 2**16).algorithm.inter_node == jf.ChainBroadcast()
+    knomial = jf.HierarchicalBroadcast(48, inter_node="knomial_broadcast")
+    assert of("broadcast", 3072, 2**10) == (knomial, "han", "")
     assert of("broadcast", 3072, 2**16 + 1).differs.startswith("segments of 64 KiB")
     assert of("reduce", 3072, 2**16) == (jf.HierarchicalReduce(48), "han", "")
     assert of("reduce", 192, 2**16).algorithm.inter_node == jf.ChainReduce()
-    assert of("barrier", 3072, 8) == (
-        jf.HierarchicalBarrier(48, "recursive_doubling_barrier"),
-        "han",
-        "",
-    )
+    twice = jf.HierarchicalBarrier(48, "recursive_doubling_barrier", release="barrier")
+    assert of("barrier", 3072, 8) == (twice, "han", "")
+    assert of("gather", 3072, 2**10) == (jf.HierarchicalGather(48), "han", "")
+    assert of("scatter", 3072, 2**10).algorithm == jf.HierarchicalScatter(
+        48, intra_node="linear_scatter", inter_node="linear_scatter")  # fmt: skip
+    assert of("allgather", 3072, 2**10).algorithm == jf.HierarchicalAllgather(
+        48, "binomial_gather", "neighbor_exchange_allgather", "knomial_broadcast")  # fmt: skip
+    # Where a node has fewer ranks than others, tuned does it all, but for a barrier.
+    for collective in COLLECTIVES:
+        flat = LibraryRules("openmpi-4.1", collective).choice(100, NODES, 2**10)
+        assert (of(collective, 100, 2**10) == flat) == (collective != "barrier")
 
 
 def test_mpich_composes_levels():
@@ -353,8 +354,8 @@ def test_the_first_line_says_which_algorithm_each_row_has(capsys):
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0].startswith(
         "allreduce nearest to that of Open MPI 5: rabenseifner_allreduce on 16 ranks; "
-        "hierarchical_allreduce, node_ranks = 48, inter_node = reduce_broadcast_allreduce on 64, "
-        "96 ranks, 64 KiB, under noise"
+        "recursive_doubling_allreduce on 64 ranks; hierarchical_allreduce, node_ranks = 48, inter_node = reduce_broadcast_allreduce on 96 "
+        "ranks, 64 KiB, under noise"
     )
     assert "\nOpen MPI 5 runs han: segments of 64 KiB" in captured.out
     assert "algorithm:" not in captured.err
@@ -362,7 +363,10 @@ def test_the_first_line_says_which_algorithm_each_row_has(capsys):
                          message_bytes="64KiB")  # fmt: skip
     rows = list(csv.DictReader(answer.to_csv().splitlines()))
     assert [row["algorithm"].partition(",")[0] for row in rows] == [
-        "rabenseifner_allreduce", "hierarchical_allreduce", "hierarchical_allreduce"]  # fmt: skip
+        "rabenseifner_allreduce",
+        "recursive_doubling_allreduce",
+        "hierarchical_allreduce",
+    ]
 
 
 def test_a_noise_limit_and_an_explanation_take_it_as_well(capsys):

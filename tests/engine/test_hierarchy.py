@@ -494,7 +494,7 @@ def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
             )
             seen += sharers > 1
     few = ("binary_tree_broadcast", "binary_tree_reduce", "chain_broadcast", "chain_reduce",
-           "linear_gather", "linear_scan",
+           "double_ring_barrier", "linear_barrier", "linear_gather", "linear_scan",
            "linear_scatter", "recursive_multiplying_allreduce")  # fmt: skip
     assert seen or kind in few
 

@@ -22,8 +22,16 @@ def random_options(rng, kind, ranks, n):
         return random_hierarchy(rng, ranks, n)
     if kind.startswith("hierarchical"):
         width = rng.randint(1, ranks)
-        groups = {"inter_node": textbook.cut(ranks, width), "intra_node": min(width, ranks)}
-        return {"node_ranks": width} | random_parts(rng, GOALS[kind], groups, n)
+        nodes, goal = textbook.cut(ranks, width), GOALS[kind]
+        each = width * n if goal in ("gather", "scatter", "allgather") else n
+        parts = {"inter_node": (goal, nodes, each), "intra_node": (goal, width, n)}
+        if goal == "allgather":
+            del parts["intra_node"]
+            parts |= {"gather": ("gather", width, n), "broadcast": ("broadcast", width, ranks * n)}
+        options = {"release": rng.choice(["broadcast", "barrier"])} if goal == "barrier" else {}
+        return {"node_ranks": width} | options | {
+            name: random_part(rng, *part) for name, part in parts.items() if rng.random() < 0.6
+        }  # fmt: skip
     if kind == "nonoverlapping_reduce_scatter":
         return {one: random_part(rng, one, ranks, n) for one in ("reduce", "scatter")}
     if kind == "reduce_broadcast_allreduce":
@@ -55,11 +63,6 @@ def random_part(rng, goal, ranks, n):
     """Any algorithm of a collective, as a part of another one."""
     kind = rng.choice([kind for kind, one in GOALS.items() if one == goal])
     return {"kind": kind} | random_options(rng, kind, ranks, n)
-
-
-def random_parts(rng, goal, groups, n):
-    return {name: random_part(rng, goal, size, n) for name, size in groups.items()
-            if rng.random() < 0.6}  # fmt: skip
 
 
 def random_hierarchy(rng, ranks, n):

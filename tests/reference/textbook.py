@@ -16,7 +16,7 @@ et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly);
 import json
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain, product
+from itertools import product
 
 FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
 
@@ -229,14 +229,87 @@ def hierarchical_reduce(me, size, n, node_ranks=8, intra_node=None, inter_node=N
     ])  # fmt: skip
 
 
-def hierarchical_barrier(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+def hierarchical_barrier(
+    me, size, n, node_ranks=8, intra_node=None, inter_node=None, release="broadcast"
+):
+    within = intra_node or {"kind": "tree_barrier"}
     nodes = [range(size)[first : first + node_ranks] for first in range(0, size, node_ranks)]
     across = inter_node or {"kind": "dissemination_barrier"}
     yield from _stages(me, [
-        ("intra-node", intra_node or {"kind": "tree_barrier"}, n, nodes),
+        ("intra-node", within, n, nodes),
         ("inter-node", across, n, [range(0, size, node_ranks)]),
-        ("release", {"kind": "binomial_broadcast"}, n, nodes),
+        ("release", {"kind": "binomial_broadcast"} if release == "broadcast" else within, n, nodes),
     ])  # fmt: skip
+
+
+def hierarchical_gather(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+    usual = {"kind": "binomial_gather"}
+    within, between = _of_nodes(size, n, node_ranks)
+    yield from _moving(me, [("intra-node", intra_node or usual, *within),
+                            ("inter-node", inter_node or usual, *between)])  # fmt: skip
+
+
+def hierarchical_scatter(me, size, n, node_ranks=8, intra_node=None, inter_node=None):
+    usual = {"kind": "binomial_scatter"}
+    within, between = _of_nodes(size, n, node_ranks)
+    yield from _moving(me, [("inter-node", inter_node or usual, *between),
+                            ("intra-node", intra_node or usual, *within)])  # fmt: skip
+
+
+def hierarchical_allgather(me, size, n, node_ranks=8, gather=None, inter_node=None, broadcast=None):
+    """In the end all blocks are one vector, which the broadcast cuts as it likes."""
+    within, between = _of_nodes(size, n, node_ranks)
+    down = broadcast or {"kind": "binomial_broadcast"}
+
+    def part_of_all(group, block):
+        blocks = _numbers_and_blocks(json.dumps(down), len(group), size * n)[1]
+        place = blocks.index(block)
+        return [rank for rank in range(size) if rank * len(blocks) // size == place]
+
+    yield from _moving(me, [
+        ("gather", gather or {"kind": "binomial_gather"}, *within),
+        ("inter-node", inter_node or {"kind": "recursive_doubling_allgather"}, *between),
+        ("broadcast", down, size * n, within[1], part_of_all),
+    ])  # fmt: skip
+
+
+def _of_nodes(size, n, node_ranks):
+    """Bytes of a block, groups, and blocks of the whole in a block: within nodes and between."""
+    width = min(node_ranks, size)
+    nodes = [range(size)[first : first + width] for first in range(0, size, width)]
+    between = width * n, [range(0, size, width)], lambda group, block: list(nodes[block])
+    return (n, nodes, lambda group, block: [group[block]]), between
+
+
+def _moving(me, stages):
+    """Others one after the other, of blocks that are moved: name, what it is, bytes, groups, and
+    which blocks of the whole are in a block of theirs.
+    """
+    used = 0
+    for name, written, length, groups, inside in stages:
+        ops, used = _done_by_groups(me, json.dumps(written), length, groups, used, inside)
+        if max(map(len, groups)) > 1:
+            yield name, ops
+
+
+def _done_by_groups(me, text, length, groups, used, inside):
+    """Sends and receives of a rank in an algorithm that its group does; draws count from `used`."""
+    ops = []
+    for size in sorted({len(group) for group in groups}, reverse=True):
+        numbers, _ = _numbers_and_blocks(text, size, length)
+        algorithm, options = _as_written(text)
+        for group in groups:
+            if len(group) != size or me not in group:
+                continue
+            for i, (_, done) in enumerate(algorithm(group.index(me), size, length, **options)):
+                for op in done:
+                    moved = replace(op, peer=group[op.peer], number=used + numbers[i, op.number])
+                    if isinstance(op, Send):
+                        whole = [w for block in op.blocks for w in inside(group, block)]
+                        moved = replace(moved, blocks=tuple(whole))
+                    ops.append(moved)
+        used += len(numbers)
+    return ops, used
 
 
 def _stages(me, stages):
@@ -256,23 +329,12 @@ def _stages(me, stages):
     for name, _, _, groups in stages:
         ops = []
         for _ in {len(group) for group in groups}:
-            text, length, alike = parts[place]
-            numbers, _ = _numbers_and_blocks(text, len(alike[0]), length)
-            algorithm, options = _as_written(text)
-            for group in alike:
-                if me not in group:
-                    continue
-                for i, (_, done) in enumerate(
-                    algorithm(group.index(me), len(group), length, **options)
-                ):
-                    for op in done:
-                        number = used + numbers[i, op.number]
-                        moved = replace(op, peer=group[op.peer], number=number)
-                        if isinstance(op, Send):
-                            whole = [cuts[:place], [op.blocks], cuts[place + 1 :]]
-                            moved = replace(moved, blocks=tuple(product(*chain(*whole))))
-                        ops.append(moved)
-            used, place = used + len(numbers), place + 1
+
+            def of_all(group, block, place=place):
+                return product(*cuts[:place], [block], *cuts[place + 1 :])
+
+            done, used = _done_by_groups(me, *parts[place], used, of_all)
+            ops, place = ops + done, place + 1
         if max(map(len, groups)) > 1:
             yield name, ops
 

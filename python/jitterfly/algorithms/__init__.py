@@ -49,6 +49,7 @@ from .reduce import (
 )
 from .allgather import (
     BruckAllgather,
+    HierarchicalAllgather,
     NeighborExchangeAllgather,
     PatAllgather,
     RecursiveDoublingAllgather,
@@ -63,7 +64,14 @@ from .reduce_scatter import (
     RingReduceScatter,
 )
 from .alltoall import BruckAlltoall, LinearAlltoall, PairwiseAlltoall
-from .gather_scatter import BinomialGather, BinomialScatter, LinearGather, LinearScatter
+from .gather_scatter import (
+    BinomialGather,
+    BinomialScatter,
+    HierarchicalGather,
+    HierarchicalScatter,
+    LinearGather,
+    LinearScatter,
+)
 from .scan import LinearScan, RecursiveDoublingScan
 # isort: on
 
@@ -84,10 +92,13 @@ __all__ = [
     "DisseminationBarrier",
     "DoubleBinaryTreeAllreduce",
     "DoubleRingBarrier",
+    "HierarchicalAllgather",
     "HierarchicalAllreduce",
     "HierarchicalBarrier",
     "HierarchicalBroadcast",
+    "HierarchicalGather",
     "HierarchicalReduce",
+    "HierarchicalScatter",
     "KnomialBroadcast",
     "KnomialReduce",
     "LinearAlltoall",

@@ -1,4 +1,4 @@
-"""Allgather: recursive doubling, Bruck's, PAT, around a ring, between neighbours."""
+"""Allgather: recursive doubling, Bruck's, PAT, ring, between neighbours, hierarchical."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import numpy as np
 
 from ..fields import frozen_dataclass
 from ..steps import Listed, Shift, Step, rounds_of
-from .algorithm import Algorithm
+from .algorithm import MOST_ROUNDS, Algorithm
+from .broadcast import BinomialBroadcast
+from .gather_scatter import BinomialGather
 from .shared_steps import (
+    AlgorithmOf,
+    Count,
+    check_ranks,
     check_step_count,
     collective,
     doubling_steps,
     in_one_row,
     message,
+    nodes_of,
+    numbered,
+    stage,
     tree_blocks,
 )
 
@@ -184,3 +192,60 @@ class PatAllgather(Algorithm, kind="pat_allgather"):
             message(Shift(d), r, tree_blocks(ranks, d) * message_bytes, f"round {r + 1}")
             for r, d in enumerate(distances)
         ])  # fmt: skip
+
+
+@frozen_dataclass()
+class HierarchicalAllgather(Algorithm, kind="hierarchical_allgather"):
+    """Gather within each node, allgather between their first ranks, broadcast within each node.
+
+    `message_bytes` is what one rank contributes, n bytes: a block between nodes has that of all
+    ranks of one, and in the end all N n bytes are broadcast.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive. On a `Hierarchy` with block placement give those of
+        its first level: the network is not looked at. The last node may have fewer; between nodes
+        its blocks then take as long as those of a whole one.
+    gather, inter_node, broadcast : Algorithm, dict or str
+        The gather within nodes, the allgather between their first ranks, the broadcast within
+        nodes. A text is its kind, such as "ring_allgather".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    Open MPI's component han does this on nodes of equal sizes, with the algorithms that tuned
+    chooses.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalAllgather(2).message_levels(4)]
+    [[[1, 0], [3, 2]], [[0, 2], [2, 0]], [[0, 1], [2, 3]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    gather: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
+    inter_node: AlgorithmOf = AlgorithmOf("allgather", RecursiveDoublingAllgather())
+    broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n, width = message_bytes, min(self.node_ranks, ranks)
+        nodes, leaders = nodes_of(ranks, width), [np.arange(0, ranks, width)[np.newaxis]]
+        stages = [
+            stage(self.gather, "gather", "gather", n, nodes),
+            stage(self.inter_node, "inter_node", "inter-node", width * n, leaders),
+            stage(self.broadcast, "broadcast", "broadcast", ranks * n, nodes),
+        ]
+        return collective(numbered(stages))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below
+from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import Forwarded
 from .broadcast import BinomialBroadcast
 from .reduce import BinomialReduce
@@ -22,6 +22,7 @@ from .shared_steps import (
     collective,
     fold_in,
     fold_out,
+    gather_up,
     halving_steps,
     in_one_row,
     message,
@@ -29,10 +30,12 @@ from .shared_steps import (
     numbered,
     pipelined,
     segments_of,
+    spread_down,
 )
 
 _MAX_RADIX = 256
 assert _MAX_RADIX <= MOST_WINDOW
+_BINOMIAL = BinomialReduce(), BinomialBroadcast()
 
 
 @frozen_dataclass()
@@ -302,18 +305,20 @@ class ReduceBroadcastAllreduce(Forwarded, kind="reduce_broadcast_allreduce"):
 
     added = ("reduce", "broadcast")
 
-    reduce: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
-    broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+    reduce: AlgorithmOf = AlgorithmOf("reduce", _BINOMIAL[0])
+    broadcast: AlgorithmOf = AlgorithmOf("broadcast", _BINOMIAL[1])
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        n = message_bytes
+        if (self.reduce, self.broadcast) == _BINOMIAL:
+            down = spread_down(ranks, n, first=rounds_of(ranks))
+            steps = gather_up(ranks, n, combine=True) + down
+            return collective(steps) + self.forward_steps(ranks)
+        # Two parts may have the same labels: each is a row.
         parts = [
-            message_steps(self.reduce, "reduce", ranks, message_bytes),
-            message_steps(self.broadcast, "broadcast", ranks, message_bytes),
+            in_one_row(message_steps(self.reduce, "reduce", ranks, n), "reduce"),
+            in_one_row(message_steps(self.broadcast, "broadcast", ranks, n), "broadcast"),
         ]
-        if (self.reduce, self.broadcast) != (BinomialReduce(), BinomialBroadcast()):
-            # Two parts may have the same labels: each is a row.
-            names = ("reduce", "broadcast")
-            parts = [in_one_row(part, name) for part, name in zip(parts, names, strict=True)]
         return collective(numbered(parts)) + self.forward_steps(ranks)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from ..fields import frozen_dataclass
+from ..fields import check_choice, frozen_dataclass
 from ..steps import Range, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .broadcast import BinomialBroadcast
@@ -188,7 +190,7 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
     """A barrier within each node, one between their first ranks, and a message to the others.
 
     `message_bytes` is the size of all messages. In the end a binomial tree within each node tells
-    its ranks that all nodes are there.
+    its ranks that all nodes are there, or a second barrier does.
 
     Parameters
     ----------
@@ -198,6 +200,8 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
     intra_node, inter_node : Algorithm, dict or str
         The barriers within nodes and between their first ranks. A text is its kind, such as
         "linear_barrier".
+    release : str
+        "broadcast" or "barrier": what ends it within nodes.
 
     Raises
     ------
@@ -206,7 +210,8 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
 
     Notes
     -----
-    It is what MPICH composes, with shared memory within nodes, and Open MPI's component han.
+    It is what MPICH composes, with shared memory within nodes; and with a second barrier what Open
+    MPI's component han does.
 
     References
     ----------
@@ -224,15 +229,20 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
     node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("barrier", TreeBarrier())
     inter_node: AlgorithmOf = AlgorithmOf("barrier", DisseminationBarrier())
+    release: Literal["broadcast", "barrier"] = "broadcast"
+
+    def __post_init__(self) -> None:
+        check_choice(self.release, "release", ("broadcast", "barrier"))
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         nodes = nodes_of(ranks, self.node_ranks)
         leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
         n = message_bytes
+        last = BinomialBroadcast() if self.release == "broadcast" else self.intra_node
         stages = [
             stage(self.intra_node, "intra_node", "intra-node", n, nodes),
             stage(self.inter_node, "inter_node", "inter-node", n, leaders),
-            stage(BinomialBroadcast(), "", "release", n, nodes),
+            stage(last, "intra_node", "release", n, nodes),
         ]
         return collective(numbered(stages))

@@ -118,13 +118,10 @@ _PLAIN = {
             "from rank to rank, combined on the way: the fewest messages"),
     },
 }  # fmt: skip
+_IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter")
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",
-    "hierarchical_allreduce": "hierarchical",
-    "hierarchical_barrier": "hierarchical",
-    "hierarchical_broadcast": "hierarchical",
-    "hierarchical_reduce": "hierarchical",
-}
+} | dict.fromkeys((f"hierarchical_{one}" for one in ("allreduce", *_IN_TWO_LEVELS)), "hierarchical")
 """Kinds that mean the candidate, where a command or a question names one: with its segments, and
 with the nodes of the machine."""
 
@@ -435,9 +432,7 @@ def _in_one_segment(kind: str, **fields: Any) -> Maker:
 
 
 _OTHERS = {
-    "barrier": (_in_two_levels("barrier"),),
     "broadcast": (
-        _in_two_levels("broadcast"),
         Candidate(
             "scatter_doubling",
             _always("scatter_allgather_broadcast", allgather="recursive_doubling"),
@@ -475,7 +470,6 @@ _OTHERS = {
         ),
     ),
     "reduce": (
-        _in_two_levels("reduce"),
         Candidate(
             "pipeline",
             _always("chain_reduce", segment_bytes="512KiB"),
@@ -537,6 +531,8 @@ def _register_all() -> None:
             pairs = zip(LIBRARIES, called_by, strict=True)
             called = {library: word for library, word in pairs if word}
             register(collective, Candidate(name, make, summary=summary, called=called))
+    for collective in _IN_TWO_LEVELS:
+        register(collective, _in_two_levels(collective))
     for collective, candidates in (("allreduce", _OTHER_ALLREDUCES), *_OTHERS.items()):
         for candidate in candidates:
             register(collective, candidate)
@@ -579,7 +575,9 @@ def algorithm_named(
     if collective is not None:
         check_choice(collective, "collective", COLLECTIVES)
     kinds = Algorithm.kinds()
-    if name in kinds:
+    # A butterfly is an allreduce, unless it is asked of reduce-scatters, which have one as well.
+    own_name = collective is not None and name in _REGISTERED[collective]
+    if name in kinds and not (own_name and not is_kind_of(name, str(collective))):
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")

@@ -1,11 +1,23 @@
-"""Gather to rank 0 and scatter from it: over a binomial tree, or linear (basic_linear)."""
+"""Gather to rank 0 and scatter from it: binomial tree, linear (basic_linear), hierarchical."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..fields import frozen_dataclass
 from ..steps import Step
-from .algorithm import Algorithm
-from .shared_steps import blocks_over_tree, collective, linear_steps
+from .algorithm import MOST_ROUNDS, Algorithm
+from .shared_steps import (
+    AlgorithmOf,
+    Count,
+    blocks_over_tree,
+    check_ranks,
+    collective,
+    linear_steps,
+    nodes_of,
+    numbered,
+    stage,
+)
 
 
 @frozen_dataclass()
@@ -110,3 +122,109 @@ class LinearScatter(Algorithm, kind="linear_scatter"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(linear_steps(self, ranks, message_bytes, to_root=False))
+
+
+@frozen_dataclass()
+class HierarchicalGather(Algorithm, kind="hierarchical_gather"):
+    """Gather within each node to its first rank, and then between these to rank 0.
+
+    `message_bytes` is what each rank puts in, n bytes: a block between nodes has that of all ranks
+    of one.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive. On a `Hierarchy` with block placement give those of
+        its first level: the network is not looked at. The last node may have fewer; between nodes
+        its blocks then take as long as those of a whole one.
+    intra_node, inter_node : Algorithm, dict or str
+        The gathers within nodes and between their first ranks. A text is its kind, such as
+        "linear_gather".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    Open MPI's component han does this on nodes of equal sizes, with the algorithms that tuned
+    chooses.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalGather(2).message_levels(4)]
+    [[[1, 0], [3, 2]], [[2, 0]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    intra_node: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
+    inter_node: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n, width = message_bytes, min(self.node_ranks, ranks)
+        leaders = [np.arange(0, ranks, width)[np.newaxis]]
+        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
+        between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
+        return collective(numbered([within, between]))
+
+
+@frozen_dataclass()
+class HierarchicalScatter(Algorithm, kind="hierarchical_scatter"):
+    """Scatter to the first rank of each node, and then within all nodes.
+
+    `message_bytes` is what each rank gets, n bytes: a block between nodes has that of all ranks of
+    one.
+
+    Parameters
+    ----------
+    node_ranks : int
+        Ranks of a node, which are consecutive. On a `Hierarchy` with block placement give those of
+        its first level: the network is not looked at. The last node may have fewer; between nodes
+        its blocks then take as long as those of a whole one.
+    intra_node, inter_node : Algorithm, dict or str
+        The scatters within nodes and between their first ranks. A text is its kind, such as
+        "linear_scatter".
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; more than 2^22 ranks when the case is made.
+
+    Notes
+    -----
+    Open MPI's component han does this on nodes of equal sizes, with the algorithms that tuned
+    chooses.
+
+    References
+    ----------
+    Luo et al., "HAN: a Hierarchical AutotuNed Collective Communication Framework", IEEE Cluster
+    2020.
+
+    Examples
+    --------
+    Sender and receiver of the messages on two nodes of two ranks:
+
+    >>> [step.tolist() for step in HierarchicalScatter(2).message_levels(4)]
+    [[[0, 2]], [[0, 1], [2, 3]]]
+    """
+
+    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    intra_node: AlgorithmOf = AlgorithmOf("scatter", BinomialScatter())
+    inter_node: AlgorithmOf = AlgorithmOf("scatter", BinomialScatter())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n, width = message_bytes, min(self.node_ranks, ranks)
+        leaders = [np.arange(0, ranks, width)[np.newaxis]]
+        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
+        between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
+        return collective(numbered([between, within]))

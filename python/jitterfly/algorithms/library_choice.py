@@ -368,11 +368,13 @@ def _choice(library: str, collective: str, called: str, machine: _Machine) -> Li
 _FREE_LINK = 0.05  # of a round: a link that a message occupies for less is as good as free
 
 
-def _in_turn(kind: str, called: str, **parts: LibraryChoice) -> LibraryChoice:
-    """Return an algorithm of two parts, each chosen by itself."""
+def _in_turn(
+    kind: str, called: str, fields: dict[str, Any] | None = None, **parts: LibraryChoice
+) -> LibraryChoice:
+    """Return an algorithm of parts, each chosen by itself."""
     differs = "; ".join(dict.fromkeys(one.differs for one in parts.values() if one.differs))
     found = {name: one.algorithm for name, one in parts.items()}
-    return LibraryChoice(_of_kind(kind, **found), called, differs)
+    return LibraryChoice(_of_kind(kind, **(fields or {}), **found), called, differs)
 
 
 def _without_links(found: LibraryChoice, network: Network, size: int) -> LibraryChoice:
@@ -437,12 +439,13 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
 
 
 def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
-    """The choice of Open MPI 5.0: han on several nodes of several ranks, else tuned.
+    """The choice of Open MPI 5.0: han on several nodes of equally many ranks, else tuned.
 
     ompi/mca/coll/han/coll_han_module.c says what han does, coll_han_component.c its defaults:
     segments of 64 KiB, tuned within nodes, libnbc between them.
     """
-    if not machine.has_levels or collective in ("alltoall", "reduce_scatter", "scan"):
+    uneven = machine.ranks % machine.node_ranks and collective != "barrier"
+    if not machine.has_levels or uneven or collective in ("alltoall", "reduce_scatter", "scan"):
         return _tuned(collective, machine)
     if collective == "allreduce":
         return LibraryChoice(
@@ -456,45 +459,49 @@ def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
             "in each node, each while others are at other stages; here the whole vector is at one "
             "stage, along binomial trees",
         )
-    if collective in ("broadcast", "reduce", "barrier"):
-        return _han(collective, machine)
-    found = _tuned(collective, machine)
-    differs = "; here what tuned would run over all ranks alike"
-    return found._replace(called="han", differs="within nodes and between them" + differs)
+    return _han(collective, machine)
 
 
 _HAN_SEGMENT = 2**16
 
 
 def _han(collective: str, machine: _Machine) -> LibraryChoice:
-    """The choice of Open MPI's component han: tuned within nodes, libnbc between them.
+    """The choice of Open MPI's component han for what it does stage by stage.
 
-    ompi/mca/coll/libnbc/nbc_ibcast.c, nbc_ireduce.c, nbc_ibarrier.c have what libnbc does.
+    ompi/mca/coll/han/coll_han_*.c: tuned within nodes, and between them what blocks; a reduce
+    between nodes is libnbc's (ompi/mca/coll/libnbc/nbc_ireduce.c).
     """
-    nodes, size = machine.nodes, min(machine.size, _HAN_SEGMENT)
-    within = _tuned(collective, machine._replace(ranks=machine.node_ranks, size=size))
-    fields: dict[str, Any] = {"kind": "dissemination_barrier"}
-    if collective == "broadcast" and nodes <= 4:
-        fields = {"kind": "knomial_broadcast", "radix": nodes}
-    elif collective == "broadcast" or (collective == "reduce" and nodes <= 4):
-        fields = {"kind": f"chain_{collective}", "segment_bytes": 2**13}
-        if size < _HAN_SEGMENT:
-            fields = {"kind": f"binomial_{collective}"}
-    elif collective == "reduce":
-        fields = {"kind": "binomial_reduce"}
-    algorithm = _of_kind(
-        f"hierarchical_{collective}",
-        node_ranks=machine.node_ranks,
-        intra_node=within.algorithm,
-        inter_node=Algorithm.from_dict(fields),
-    )
-    differs = within.differs
-    if machine.size > _HAN_SEGMENT and collective != "barrier":
-        differs = (
-            "segments of 64 KiB are within nodes while others are between them; here the whole "
-            "vector is at one stage"
+    width, nodes, size = machine.node_ranks, machine.nodes, machine.size
+    segmented = collective in ("broadcast", "reduce")
+    part = min(size, _HAN_SEGMENT) if segmented else size
+
+    def inside(name: str, part: int = part) -> LibraryChoice:
+        return _tuned(name, machine._replace(ranks=width, size=part))
+
+    of_node = width * size if collective in ("gather", "scatter", "allgather") else part
+    stages = {"inter_node": _tuned(collective, machine._replace(ranks=nodes, size=of_node))}
+    more: dict[str, Any] = {}
+    if collective == "allgather":
+        stages |= {
+            "gather": inside("gather"),
+            "broadcast": inside("broadcast", size * machine.ranks),
+        }
+    else:
+        stages["intra_node"] = inside(collective)
+    if collective == "barrier":
+        more["release"] = "barrier"
+    if collective == "reduce":
+        fields: dict[str, Any] = {"kind": "binomial_reduce"}
+        if nodes <= 4 and part == _HAN_SEGMENT:
+            fields = {"kind": "chain_reduce", "segment_bytes": 2**13}
+        stages["inter_node"] = LibraryChoice(Algorithm.from_dict(fields), "libnbc")
+    found = _in_turn(f"hierarchical_{collective}", "han", {"node_ranks": width, **more}, **stages)
+    if segmented and size > _HAN_SEGMENT:
+        return found._replace(
+            differs="segments of 64 KiB are within nodes while others are between them; here the "
+            "whole vector is at one stage"
         )
-    return LibraryChoice(algorithm, "han", differs)
+    return found
 
 
 def _mpir(collective: str, machine: _Machine) -> str:
