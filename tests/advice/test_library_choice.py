@@ -354,8 +354,8 @@ def test_the_first_line_says_which_algorithm_each_row_has(capsys):
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0].startswith(
         "allreduce nearest to that of Open MPI 5: rabenseifner_allreduce on 16 ranks; "
-        "recursive_doubling_allreduce on 64 ranks; hierarchical_allreduce, node_ranks = 48, inter_node = reduce_broadcast_allreduce on 96 "
-        "ranks, 64 KiB, under noise"
+        "recursive_doubling_allreduce on 64 ranks; hierarchical_allreduce, node_ranks = 48, "
+        "inter_node = reduce_broadcast_allreduce on 96 ranks, 64 KiB, under noise"
     )
     assert "\nOpen MPI 5 runs han: segments of 64 KiB" in captured.out
     assert "algorithm:" not in captured.err

@@ -369,12 +369,12 @@ _FREE_LINK = 0.05  # of a round: a link that a message occupies for less is as g
 
 
 def _in_turn(
-    kind: str, called: str, fields: dict[str, Any] | None = None, **parts: LibraryChoice
+    kind: str, called: str, parts: dict[str, LibraryChoice], **fields: Any
 ) -> LibraryChoice:
     """Return an algorithm of parts, each chosen by itself."""
     differs = "; ".join(dict.fromkeys(one.differs for one in parts.values() if one.differs))
     found = {name: one.algorithm for name, one in parts.items()}
-    return LibraryChoice(_of_kind(kind, **(fields or {}), **found), called, differs)
+    return LibraryChoice(_of_kind(kind, **fields, **found), called, differs)
 
 
 def _without_links(found: LibraryChoice, network: Network, size: int) -> LibraryChoice:
@@ -423,11 +423,13 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
             else _choice("Open MPI", name, linear, machine)
             for name, linear in (("reduce", "linear"), ("broadcast", "basic_linear"))
         }
-        choice = _in_turn("reduce_broadcast_allreduce", runs, **parts)
+        choice = _in_turn("reduce_broadcast_allreduce", runs, parts)
     elif runs == "non-overlapping":
-        scatter = _choice("Open MPI", "scatter", "basic_linear", machine)
-        reduce = _tuned("reduce", machine)
-        choice = _in_turn("nonoverlapping_reduce_scatter", runs, reduce=reduce, scatter=scatter)
+        parts = {
+            "reduce": _tuned("reduce", machine),
+            "scatter": _choice("Open MPI", "scatter", "basic_linear", machine),
+        }
+        choice = _in_turn("nonoverlapping_reduce_scatter", runs, parts)
     else:
         choice = _choice("Open MPI", collective, runs, machine)
     if runs == "scatter_allgather" and odd:
@@ -495,7 +497,7 @@ def _han(collective: str, machine: _Machine) -> LibraryChoice:
         if nodes <= 4 and part == _HAN_SEGMENT:
             fields = {"kind": "chain_reduce", "segment_bytes": 2**13}
         stages["inter_node"] = LibraryChoice(Algorithm.from_dict(fields), "libnbc")
-    found = _in_turn(f"hierarchical_{collective}", "han", {"node_ranks": width, **more}, **stages)
+    found = _in_turn(f"hierarchical_{collective}", "han", stages, node_ranks=width, **more)
     if segmented and size > _HAN_SEGMENT:
         return found._replace(
             differs="segments of 64 KiB are within nodes while others are between them; here the "
