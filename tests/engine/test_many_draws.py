@@ -64,6 +64,7 @@ FEWER = {
     "linear_scan": 2**12,
     "recursive_doubling_scan": 2**20,
     "recursive_multiplying_allreduce": 2**20,
+    "swing_allreduce": 2**20,
 }
 
 

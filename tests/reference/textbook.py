@@ -167,6 +167,36 @@ def rabenseifner_allreduce(me, size, n):
     yield from fold(me, size, "fold out", whole, way_out=True)
 
 
+def swing_allreduce(me, size, n):
+    """De Sensi et al. 2024: a rank sends the blocks of those whom its partner comes to later."""
+    power, k = largest_power(size)
+    block = cut(n, power)
+    whole = (lambda _: tuple(range(power))), n
+
+    def partner(rank, s):
+        distance = sum((-2) ** i for i in range(s + 1))
+        return (rank + distance if rank % 2 == 0 else rank - distance) % power
+
+    def comes_to(rank, s):
+        """The rank itself, and all whom it reaches from round s on."""
+        if s == k:
+            return [rank]
+        return comes_to(rank, s + 1) + comes_to(partner(rank, s), s + 1)
+
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine")
+    for back in (False, True):
+        for turn in range(k):
+            s, ops = k - 1 - turn if back else turn, []
+            if me < power:
+                peer = partner(me, s)
+                blocks = sorted(comes_to(me if back else peer, s + 1))
+                number = k + turn if back else s
+                how = "take" if back else "combine"
+                ops = exchange(peer, blocks, len(blocks) * block, number, how)
+            yield f"{'allgather' if back else 'reduce-scatter'} {turn + 1}", ops
+    yield from fold(me, size, "fold out", whole, way_out=True)
+
+
 def _up(me, size, n, how):
     for r in range(log2_up(size)):
         stride, ops = 2**r, []

@@ -21,6 +21,7 @@ from .allreduce import (
     ReduceBroadcastAllreduce,
     RingAllreduce,
     SegmentedRingAllreduce,
+    SwingAllreduce,
 )
 from .hierarchical_allreduce import HierarchicalAllreduce
 from .barrier import (
@@ -126,6 +127,7 @@ __all__ = [
     "RingReduceScatter",
     "ScatterAllgatherBroadcast",
     "SegmentedRingAllreduce",
+    "SwingAllreduce",
     "TreeBarrier",
 ]
 

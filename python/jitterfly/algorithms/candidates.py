@@ -400,6 +400,12 @@ _OTHER_ALLREDUCES = [
         usual=False,
         summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
     ),
+    Candidate(
+        "swing",
+        _always("swing_allreduce"),
+        usual=False,
+        summary="rabenseifner with partners on both sides, nearer to each other",
+    ),
     Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
         "double_binary_tree",
         _always("double_binary_tree_allreduce", segment_bytes="512KiB"),

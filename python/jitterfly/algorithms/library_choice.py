@@ -432,6 +432,11 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
         choice = _in_turn("nonoverlapping_reduce_scatter", runs, parts)
     else:
         choice = _choice("Open MPI", collective, runs, machine)
+    if runs == "rabenseifner" and odd:
+        choice = choice._replace(
+            differs="ranks beyond a power of two and neighbours halve their vectors between them; "
+            "here whole ones are sent"
+        )
     if runs == "scatter_allgather" and odd:
         choice = choice._replace(
             differs="ranks without a partner get all blocks of others' at the end of each round; "

@@ -486,6 +486,13 @@ def _rabenseifner(case: Case) -> int:
     return _rounds(case, message(case, n, combine=True), there_and_back, message(case, n))
 
 
+def _swing(case: Case) -> int:
+    """Return the time of Rabenseifner's messages between other partners."""
+    _check_power_of_two(case)
+    halving, doubling = _halving_and_doubling(case)
+    return in_a_row(halving + doubling)
+
+
 def _rabenseifner_reduce(case: Case) -> int:
     """Return the time of recursive halving with the fold before it, and of gathering to rank 0.
 
@@ -625,5 +632,6 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "ring_reduce_scatter": _ring_reduce_scatter,
     "scatter_allgather_broadcast": _scatter_allgather,
     "segmented_ring_allreduce": _segmented_ring,
+    "swing_allreduce": _swing,
     "tree_barrier": partial(_reduce_and_broadcast, combine=False),
 }
