@@ -35,7 +35,6 @@ import dataclasses
 import difflib
 import functools
 import io
-import itertools
 import os
 import re
 import shutil
@@ -62,7 +61,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 240  # seconds that a command may take
 WIDTH = 96  # of the terminal that a page shows
-WIDTHS, COLOURS = (1200, 900), (64, 32, 16)  # of a picture: the first with which it is small
+COLOURS = 64  # of a picture
+WIDTHS = (1200, 1000, 900, 800)  # of a picture in pixels, the first with which it is small
 SMALL = 60_000  # bytes
 
 FENCE = re.compile(r"^(`{3,})(\w*)$")
@@ -311,9 +311,11 @@ def _small(picture: Path, target: Path) -> None:
         info.add_text(picture_digest.DIGEST, image.info[picture_digest.DIGEST])
         full = image.convert("RGB")
     target.parent.mkdir(parents=True, exist_ok=True)
-    for width, colours in itertools.product(WIDTHS, COLOURS):
+    for width in WIDTHS:
         full.thumbnail((width, full.height))
-        full.quantize(colours).save(target, optimize=True, pnginfo=info)
+        # Median cut, the default, would take the few pixels of thin lines for grey.
+        few = full.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=3)
+        few.save(target, optimize=True, pnginfo=info)
         if target.stat().st_size < SMALL:
             return
     raise ValueError(
