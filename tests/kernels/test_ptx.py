@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import pytest
 from ptx.assembler import Module, UnknownPtx, assemble
 from support.compiler import BACKEND, compiler, cuda_compiler, cuda_search
-from support.compiler import FLAGS as HOST_FLAGS
 from support.congestion_cases import random_graph, random_tree
 from support.emulated_congestion import (
     CONGESTED_NOISES,
@@ -37,8 +36,10 @@ from support.emulated_kernels import (
     PROCESSES,
     Run,
     build_once,
+    compiled,
     execute,
     lean_runs,
+    parts_once,
     same,
     sensitive_runs,
     varied,
@@ -48,7 +49,7 @@ from support.emulated_schedules import random_schedule_runs, same_schedule
 from support.kernel_cases import ALL_NOISES, PROGRAMS, make
 from support.lean_cases import random_lean_case
 from support.message_cases import MESSAGE_PROGRAMS, make_messages, with_rank_speeds
-from support.paths import CUDA, EMULATION, PTX, ROOT
+from support.paths import CUDA, PTX, ROOT
 
 import jitterfly.congestion as jc
 
@@ -69,7 +70,7 @@ def modules(tmp_path_factory):
     """By architecture and file of kernels: what the compiler made of it."""
     folder, nvcc = tmp_path_factory.mktemp("ptx"), cuda_compiler()
 
-    def compiled(job):
+    def ptx(job):
         arch, file = job
         out = folder / f"{file.replace('/', '_')}_{arch}.ptx"
         command = [nvcc, *FLAGS, f"-arch=compute_{arch}", "-ccbin", compiler()[0]]
@@ -81,7 +82,7 @@ def modules(tmp_path_factory):
     files = [source.relative_to(CUDA).as_posix() for source in sorted(CUDA.glob("*/*.cu"))]
     jobs = list(itertools.product(ARCHITECTURES, files))
     with ThreadPoolExecutor(PROCESSES) as pool:
-        made = dict(zip(jobs, pool.map(compiled, jobs), strict=True))
+        made = dict(zip(jobs, pool.map(ptx, jobs), strict=True))
     return {arch: {file: made[arch, file] for file in files} for arch in ARCHITECTURES}
 
 
@@ -450,7 +451,7 @@ INSTRUCTIONS = {
 }  # fmt: skip
 
 
-def test_instructions(tmp_path):
+def test_instructions(tmp_path, tmp_path_factory):
     """Each for the 32 threads of a warp, which write what it gives to their places."""
     lines = []
     for number, text in enumerate(INSTRUCTIONS):
@@ -491,12 +492,10 @@ $end: ret;
 }}
 """)
     programs = Programs(tmp_path, [(module, "selftest")])
+    # The object of machine.cpp that runs the kernels, too.
+    _, machine = parts_once(tmp_path_factory)
     executable = tmp_path / "selftest"
-    build = subprocess.run(
-        [*compiler(), *HOST_FLAGS, "-rdynamic", f"-I{EMULATION}", PTX / "selftest.cpp",
-         PTX / "machine.cpp", "-o", executable],
-        capture_output=True, text=True, check=False)  # fmt: skip
-    assert build.returncode == 0, build.stderr
+    compiled(CUDA, ["-rdynamic", PTX / "selftest.cpp", machine, "-o", executable])
     command = [executable, programs.file, programs.numbers]
     result = subprocess.run(command, input=str(len(INSTRUCTIONS)), capture_output=True, text=True,
                             check=False)  # fmt: skip
