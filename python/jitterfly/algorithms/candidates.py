@@ -52,10 +52,6 @@ _PLAIN = {
             "i and i xor 1, 2, 4, ... tell each other"),
         "tree": (("6 tree", "", ""),
             "up a binomial tree to rank 0, and down again: the fewest messages"),
-        "linear": (("1 linear", "", ""),
-            "from each rank to rank 0, and back to each: few ranks"),
-        "double_ring": (("2 double_ring", "", ""),
-            "a message that goes twice around all ranks: the fewest at a time"),
     },
     "broadcast": {
         "binomial": (("6 binomial", "binomial", ""),
@@ -438,6 +434,22 @@ def _in_one_segment(kind: str, **fields: Any) -> Maker:
 
 
 _OTHERS = {
+    "barrier": (
+        Candidate(
+            "linear",
+            _always("linear_barrier"),
+            usual=False,
+            summary="from each rank to rank 0, and back to each: few ranks",
+            called={"Open MPI": "1 linear"},
+        ),
+        Candidate(
+            "double_ring",
+            _always("double_ring_barrier"),
+            usual=False,
+            summary="a message that goes twice around all ranks: one at a time",
+            called={"Open MPI": "2 double_ring"},
+        ),
+    ),
     "broadcast": (
         Candidate(
             "scatter_doubling",
