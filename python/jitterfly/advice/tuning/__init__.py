@@ -140,7 +140,7 @@ def library_candidates(
     Examples
     --------
     >>> library_candidates("barrier", "openmpi.rules")
-    ['dissemination', 'recursive_doubling', 'tree', 'linear', 'double_ring']
+    ['dissemination', 'recursive_doubling', 'tree']
     >>> library_candidates("allreduce", "nccl.csv", protocol="simple")
     ['ring', 'double_binary_tree']
     """
