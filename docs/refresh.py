@@ -61,8 +61,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONGEST = 240  # seconds that a command may take
 WIDTH = 96  # of the terminal that a page shows
-COLOURS = 64  # of a picture
-WIDTHS = (1200, 1000, 900, 800)  # of a picture in pixels, the first with which it is small
+# Width in pixels and colours of a picture: the first with which it is small.
+SIZES = ((1200, 64), (1000, 64), (900, 64), (800, 64), (800, 32), (800, 16))
 SMALL = 60_000  # bytes
 
 FENCE = re.compile(r"^(`{3,})(\w*)$")
@@ -311,10 +311,10 @@ def _small(picture: Path, target: Path) -> None:
         info.add_text(picture_digest.DIGEST, image.info[picture_digest.DIGEST])
         full = image.convert("RGB")
     target.parent.mkdir(parents=True, exist_ok=True)
-    for width in WIDTHS:
+    for width, colours in SIZES:
         full.thumbnail((width, full.height))
         # Median cut, the default, would take the few pixels of thin lines for grey.
-        few = full.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=3)
+        few = full.quantize(colours, method=Image.Quantize.MAXCOVERAGE, kmeans=3)
         few.save(target, optimize=True, pnginfo=info)
         if target.stat().st_size < SMALL:
             return
