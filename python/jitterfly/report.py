@@ -669,7 +669,10 @@ def _asked(results: Results) -> Facts:
     """Return what a study varies, and what all of its cases have in common."""
     facts = []
     for axis in results.study.axes:
-        labels = [value.label for value in axis.values]
+        labels = [
+            f"{int(value.label):,}" if value.label.isdecimal() else value.label
+            for value in axis.values
+        ]
         facts.append((axis_title(results.study, axis.name), first_few(labels, _MOST_VALUES)))
     if len(results.study.variants) > 1:
         facts.append(("variants", first_few([one.label for one in results.study.variants], 8)))
