@@ -195,6 +195,32 @@ def test_mpich_composes_levels():
     assert broadcast.choice(96, NODES, 12289).called == "scatter_ring_allgather"
 
 
+def test_more_ranks_than_are_listed_are_on_one_level():
+    """But for an allreduce, which says so: its butterfly has no levels."""
+    for name, collective, algorithm in (
+        ("mpich", "barrier", jf.DisseminationBarrier()),
+        ("mpich", "broadcast", jf.BinomialBroadcast()),
+        ("mpich", "reduce", jf.BinomialReduce()),
+        ("openmpi", "gather", jf.BinomialGather()),
+    ):
+        found = LibraryRules(name, collective).choice(48 * 2**17, NODES, 8)
+        assert found.algorithm == algorithm
+        assert "too many to be listed" in found.differs
+        assert algorithm.steps(48 * 2**17, 8)
+    for collective, size in (("allgather", 5000), ("reduce_scatter", 9000), ("reduce_scatter", 9),
+                             ("reduce", 17), ("allreduce", 9)):  # fmt: skip
+        ranks = 48 * 2**17
+        found = LibraryRules("openmpi", collective).choice(ranks, FLAT, size)
+        assert found.differs.startswith("it is listed for")
+        assert found.algorithm.steps(ranks, size)
+        few = LibraryRules("openmpi", collective).choice(4096, FLAT, size)
+        assert few.algorithm != found.algorithm
+    with pytest.raises(
+        ValueError, match=r"from 1 to 2\^22 .* got 6291456: for more give `algorithm`"
+    ):
+        LibraryRules("mpich").choice(48 * 2**17, NODES, 8)
+
+
 def _mpich_grid():
     """Numbers of ranks and sizes, at which a plain tree decides."""
     for collective in COLLECTIVES:

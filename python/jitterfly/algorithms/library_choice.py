@@ -19,7 +19,7 @@ from ..steps import MOST_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
 from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
-from .shared_steps import block_bytes, tree_blocks
+from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
 DEFAULT_LIBRARY = "mpich-5"
 """The library whose choice is meant where a collective is named, and neither it nor an algorithm:
@@ -714,6 +714,14 @@ _LIBRARIES: dict[str, tuple[str, Callable[[str, _Machine], LibraryChoice]]] = {
     "mpich-5": ("MPICH 5", _mpich),
     "nccl-2.30": ("NCCL 2.30", _nccl),
 }
+# Of more ranks than an algorithm can list: how many it can, and what stands in.
+_BEYOND = {
+    "binary_tree_reduce": (MAX_LISTED_RANKS, "binomial_reduce"),
+    "butterfly_reduce_scatter": (MAX_LISTED_RANKS, "recursive_halving_reduce_scatter"),
+    "neighbor_exchange_allgather": (2 * MAX_STEPS, "ring_allgather"),
+    "nonoverlapping_reduce_scatter": (MAX_STEPS, "recursive_halving_reduce_scatter"),
+    "reduce_broadcast_allreduce": (MAX_LISTED_RANKS, "reduce_broadcast_allreduce"),
+}
 _NEWEST = {name.partition("-")[0]: name for name in _LIBRARIES}
 LIBRARY_NAMES = (*_LIBRARIES, *_NEWEST)
 """Libraries with their versions; without one, the newest is meant."""
@@ -788,11 +796,23 @@ class LibraryRules:
         found = _LIBRARIES[self.name][1](self.collective, machine)
         found = _without_links(found, network, message_bytes)
         if found.algorithm.kind.startswith("hierarchical_") and ranks > MAX_LISTED_RANKS:
-            more = f": for more give {parameter('algorithm')} butterfly"
-            raise ValueError(
-                f"ranks must be from 1 to 2^22 for what {self.title} runs on nodes of several "
-                f"({found.algorithm.kind}), got {ranks}"
-                f"{more if self.collective == 'allreduce' else ''}"
+            if self.collective == "allreduce":
+                raise ValueError(
+                    f"ranks must be from 1 to 2^22 for what {self.title} runs on nodes of several "
+                    f"({found.algorithm.kind}), got {ranks}: for more give "
+                    f"{parameter('algorithm')} butterfly"
+                )
+            flat = _LIBRARIES[self.name][1](self.collective, machine._replace(node_ranks=1))
+            return found._replace(
+                algorithm=flat.algorithm,
+                differs="within nodes and between them; here over all ranks, as they are too many "
+                "to be listed",
+            )
+        most, instead = _BEYOND.get(found.algorithm.kind, (ranks, ""))
+        if ranks > most:
+            return found._replace(
+                algorithm=_of_kind(instead),
+                differs=f"it is listed for {most:,} ranks at most; here {instead}",
             )
         if scattered:
             return found._replace(
