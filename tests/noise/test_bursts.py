@@ -32,10 +32,8 @@ NAMES = [source.kind for source in SOURCES]
 
 def random_bursts(rng, ranks):
     """Bursts as they are written and as they are meant."""
-    on, off = (
-        rng.choice([jf.Exponential, jf.Constant])(seconds(rng.randint(10**4, 10**7)))
-        for _ in range(2)
-    )
+    on = rng.choice([jf.Exponential, jf.Constant])(seconds(rng.randint(10**4, 10**7)))
+    off = jf.Exponential(seconds(rng.randint(10**4, 10**7)))
     shared = rng.choice([False, "machine", rng.randint(1, ranks)])
     written = jf.noise.OnOff(on, off, shared=shared)
     _, _, (share, busy, idle), width = written.engine_fields(ranks)
@@ -179,6 +177,7 @@ def test_as_a_table_and_as_text(source):
     [
         (lambda: jf.noise.OnOff(0, "1s"), "on must be a time in seconds"),
         (lambda: jf.noise.OnOff(jf.Constant(0), "1s"), "on of bursts must have a finite mean"),
+        (lambda: jf.noise.OnOff("1s", jf.Constant("1s")), "off of bursts must be drawn from"),
         (lambda: jf.noise.OnOff("1s", "often"), "off must be a time in seconds"),
         (lambda: jf.noise.OnOff("1s", "1s", shared="node"), "shared of bursts must be False"),
         (lambda: replace(SOURCES[0], bursts="often"), "bursts must be an OnOff such as"),

@@ -32,7 +32,7 @@ FAMILIES = {
     "nodes": (noise_cases.node_case, 120),
     "hosts": (noise_cases.host_case, 200),
     "weather": (noise_cases.weather_case, 200),
-    "bursts": (noise_cases.burst_case, 300),
+    "bursts": (noise_cases.burst_case, 80),
 }
 CASES = [
     (family, number)

@@ -194,7 +194,7 @@ def in_bursts(rng, sources, ranks, longest):
 def random_bursts(rng, ranks, longest):
     """Times on and off, of a mean that makes the walk through them short."""
     on = off = None
-    while not (off and off.largest and 4 * (mean(on) + mean(off)) >= longest):
+    while not (off and 10 * min(mean(on), mean(off)) >= longest):
         on, off = random_delay(rng, longest), random_delay(rng, longest)
     busy, idle = random_delay(rng, longest), random_delay(rng, longest)
     return OnOff(on, off, Stationary(random_last(rng), busy, idle),

@@ -29,12 +29,15 @@ def clipped(intervals, window_begin, window_end):
 
 
 def overlaps(intervals, others):
-    """Yield what two lists of intervals have in common; both come in order of time."""
+    """Yield what two lists of intervals have in common; both come in order of time.
+
+    Also empty intervals: who looks for one that ends after a time gets there where all are empty.
+    """
     intervals, others = iter(intervals), iter(others)
     one, other = next(intervals, None), next(others, None)
     while one and other:
         begin, end = max(one[0], other[0]), min(one[1], other[1])
-        if begin < end:
+        if begin <= end:
             yield begin, end
         if one[1] < other[1]:
             one = next(intervals, None)

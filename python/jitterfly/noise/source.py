@@ -17,9 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..distributions import Distribution
+from ..distributions import Distribution, Empirical
 from ..distributions.distribution import TWO_64, DelayTable, thinned
-from ..distributions.parametric import Constant, ExponentialOrDrawn
+from ..distributions.parametric import Bernoulli, Constant, ExponentialOrDrawn
 from ..fields import (
     Component,
     Converted,
@@ -539,7 +539,8 @@ class OnOff(Bursts, kind="onoff"):
     Raises
     ------
     ValueError
-        A parameter out of range, or a mean that is 0 or infinite.
+        A parameter out of range, a mean that is 0 or infinite, or times off that are drawn from
+        single values.
 
     Notes
     -----
@@ -568,6 +569,12 @@ class OnOff(Bursts, kind="onoff"):
             mean = getattr(self, name).expected()
             if not (getattr(self, name).mean_ticks() > 0 and math.isfinite(mean)):
                 raise ValueError(f"{name} of bursts must have a finite mean above 0")
+        if isinstance(self.off, (Constant, Bernoulli, Empirical)):
+            # Times of few values may never meet a source that is as regular: a search without end.
+            raise ValueError(
+                "off of bursts must be drawn from a curve such as exponential, not from single "
+                f"times, got {shorten(self.off)}"
+            )
 
     def on_share(self) -> float:
         on, off = self.on.expected(), self.off.expected()
