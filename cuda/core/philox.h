@@ -106,6 +106,15 @@ struct PhiloxKeys {
   }
 };
 
+JF_HD Words philox4x32_10(Words counter, const PhiloxKeys& keys) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int round = 0; round < philox::kRounds; ++round)
+    counter = philox_round(counter, keys.even[round], keys.odd[round]);
+  return counter;
+}
+
 // Both draws of a block, numbers 2 * block and 2 * block + 1.
 template <class U>
 struct Pair {
@@ -125,15 +134,20 @@ JF_HD Pair<std::uint64_t> uniform_pair(std::uint64_t seed, std::uint32_t purpose
 // always decide the result. The low halves are in blocks with this bit in the purpose.
 constexpr std::uint32_t kLowHalves = 0x80000000u;
 
+// The high half of draw number `draw` in its block.
+JF_HD std::uint32_t high_half(const Words& block, std::uint64_t draw) {
+  const std::uint32_t even = (draw & 2) == 0 ? block.w[0] : block.w[2];
+  const std::uint32_t odd = (draw & 2) == 0 ? block.w[1] : block.w[3];
+  return (draw & 1) == 0 ? even : odd;
+}
+
 // The high half of draw number `draw` of a stream; with purpose | kLowHalves its low half.
 JF_HD std::uint32_t uniform32(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw,
                               std::uint32_t rank, std::uint32_t realization) {
-  const Words r =
+  return high_half(
       philox4x32_10({{low_block(draw), with_high_block(purpose, draw), rank, realization}},
-                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
-  const std::uint32_t even = (draw & 2) == 0 ? r.w[0] : r.w[2];
-  const std::uint32_t odd = (draw & 2) == 0 ? r.w[1] : r.w[3];
-  return (draw & 1) == 0 ? even : odd;
+                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)),
+      draw);
 }
 
 // Both halves: 64 bits, so that the maximum of 10^9 draws still has a tail.
@@ -165,12 +179,7 @@ JF_HD std::uint64_t only_uniform64(std::uint64_t seed, std::uint32_t purpose, st
 // The only draws of ranks 2 * pair and 2 * pair + 1.
 JF_HD Pair<std::uint64_t> only_uniform_pair(const PhiloxKeys& keys, std::uint32_t purpose,
                                             std::uint32_t pair, std::uint32_t realization) {
-  Words r{{0, purpose, pair, realization}};
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-  for (int round = 0; round < philox::kRounds; ++round)
-    r = philox_round(r, keys.even[round], keys.odd[round]);
+  const Words r = philox4x32_10({{0, purpose, pair, realization}}, keys);
   return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
 }
 JF_HD std::uint64_t only_uniform64(const PhiloxKeys& keys, std::uint32_t purpose,

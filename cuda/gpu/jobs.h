@@ -14,19 +14,24 @@ enum TileKernel : int {
   kLean32,
 };
 
-// Periodic noise of the lean kernel. Its times are those of the model, plus `base`.
+// Noise of the lean kernel: periodic, and network jitter. If the high half of a draw is above
+// `edge`, there is no event; if it is between `several_edge` and `edge`, there is one. Times are
+// those of the model, plus `base`.
 struct LeanNoise {
   Tick base, period, duration;
+  std::uint32_t edge, several_edge;
 };
 
 // An operation of the lean kernel, a part of a step. Its window: see lean_kernel.cuh.
 enum LeanOpKind : std::int32_t {
-  kLeanExchange = 0,  // plus the bit of the register window; value: 1 if it may meet noise
-  kLeanForward = 4,   // plus the bit, too
+  kLeanExchange = 0,  // plus the bit of the register window; value: 1 if it may meet noise, and 2
+                      // times the number of its draw among the four of kLeanDraw
+  kLeanForward = 4,   // plus the bit, too; value: 2 times that number
   kLeanWork = 8,      // value: 1 if it may meet noise
   kLeanObserve,       // value: the row
   kLeanMove,          // of the window; value: its new first bit
-  kLeanExchangeAll,   // over each bit of the window in turn; value: as of one exchange
+  kLeanExchangeAll,   // over each bit of the window in turn; value: as of the first of them
+  kLeanDraw,          // of four delays of each rank; value: the block of Philox, work: the purpose
 };
 struct LeanOp {
   std::int32_t kind, value;

@@ -8,10 +8,10 @@
 
 namespace jf::gpu {
 
-template <class Noise>
-using LeanKernel = void (*)(PassJob, Noise);
-template <class T, class Noise>  // T: type of a time
-LeanKernel<Noise> find_lean_kernel();
+template <class Noise, class Network>
+using LeanKernel = void (*)(PassJob, Noise, Network);
+template <class T, class Noise, class Network>  // T: type of a time
+LeanKernel<Noise, Network> find_lean_kernel();
 
 template <class Noise, class Network>
 using TileKernelFunction = void (*)(PassJob, Noise, Network, int thread_bits);

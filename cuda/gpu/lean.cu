@@ -4,9 +4,16 @@
 
 namespace jf::gpu {
 
-template LeanKernel<NoNoise> find_lean_kernel<std::uint32_t, NoNoise>();
-template LeanKernel<NoNoise> find_lean_kernel<Tick, NoNoise>();
-template LeanKernel<Periodic> find_lean_kernel<std::uint32_t, Periodic>();
-template LeanKernel<Periodic> find_lean_kernel<Tick, Periodic>();
+#define JF_LEAN(T, Noise, Network) \
+  template LeanKernel<Noise, Network> find_lean_kernel<T, Noise, Network>();
+JF_LEAN(std::uint32_t, NoNoise, NoJitter)
+JF_LEAN(std::uint32_t, NoNoise, Jitter)
+JF_LEAN(std::uint32_t, Periodic, NoJitter)
+JF_LEAN(std::uint32_t, Periodic, Jitter)
+JF_LEAN(Tick, NoNoise, NoJitter)
+JF_LEAN(Tick, NoNoise, Jitter)
+JF_LEAN(Tick, Periodic, NoJitter)
+JF_LEAN(Tick, Periodic, Jitter)
+#undef JF_LEAN
 
 }  // namespace jf::gpu

@@ -1,7 +1,7 @@
 // Choice between lean kernel (32-bit or 64-bit times) and general tile kernel. The lean kernel,
 // whose operations are listed here, runs programs in which the state of a rank between steps is one
-// time: no copies, no forwards with CPU cost, and no noise or one periodic source. Its times have
-// 32 bits if no time of the run needs more.
+// time: no copies, no forwards with CPU cost, no noise or one periodic source, and no network noise
+// or one jitter. Its times have 32 bits if no time of the run needs more.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,9 @@ constexpr Tick kMaxIntervals = 64;
 constexpr Tick kRelativeEnd = Tick{1} << 31;
 constexpr Tick kAbsoluteEnd = Tick{1} << 61;
 
-// A bound of all times of a program without noise or under periodic noise: that of a rank which at
-// each step waits for the latest rank, and then meets as much noise as possible. Between two
+// A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
+// the latest rank, whose message meets all events of jitter that a draw can give, and then meets as
+// much noise as possible. Between two
 // intervals there is a period less a duration for work. So work meets one interval, and one more
 // each time that this is used up. The bound saturates at kAbsoluteEnd.
 class LatestTime {
@@ -28,11 +29,15 @@ class LatestTime {
     // At time 0 a rank may be inside an interval that began before.
     if (noise_ != nullptr && noise_->stationary) add(noise_->duration);
     base_ = latest_;
+    if (!p.messages.empty()) {
+      const Delay& jitter = p.messages[0].delay;
+      delay_ = jitter.value * jitter.count;  // below 2^60: HostDelay::counts
+    }
     const Costs& c = p.costs;
     for (const Step& s : p.steps) {
       const bool sends = (s.flags & kFinal) == 0;
       if (s.kind == kCompute) work(c.work, true);
-      if (s.kind == kExchange || s.kind == kForward) add(c.transit);
+      if (s.kind == kExchange || s.kind == kForward) add(add_up(c.transit, delay_));
       if (s.kind == kExchange) work(add_up(c.receive, c.combine), false);
       if ((s.kind == kExchange || s.kind == kEnter) && sends) work(c.send, false);
     }
@@ -60,7 +65,7 @@ class LatestTime {
 
   const Program& p_;
   const Periodic* noise_ = nullptr;
-  Tick latest_ = 0, base_ = 0;
+  Tick latest_ = 0, base_ = 0, delay_ = 0;
 };
 
 // The kernel and the tiles of a program.
@@ -72,7 +77,7 @@ struct TilePlan {
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
-  if (p.general() || p.delays_messages() || p.has_busy()) return kStepKernel;
+  if (p.general() || p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
   // If times go back, a rank meets intervals again that had ended.
   for (const Step& s : p.steps)
@@ -122,6 +127,12 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
         std::min(p.intervals[0].periodic.period, t.kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd);
     t.lean.duration = p.intervals[0].periodic.duration;
   }
+  if (t.kernel != kStepKernel && p.delays_messages()) {
+    const Delay& jitter = p.messages[0].delay;
+    const std::uint64_t* const survival = p.words.data() + jitter.table;
+    t.lean.edge = static_cast<std::uint32_t>(survival[0] >> 32);
+    t.lean.several_edge = static_cast<std::uint32_t>(jitter.count > 1 ? survival[1] >> 32 : 0);
+  }
   return t;
 }
 
@@ -132,7 +143,7 @@ class LeanPass {
   int first_window_start = 0;
 
   LeanPass(const Program& p, const Pass& pass, int window_bits)
-      : map_(pass.map), window_bits_(window_bits) {
+      : map_(pass.map), window_bits_(window_bits), jitter_(p.delays_messages()) {
     const bool any = !p.intervals.empty();
     const bool computing = any && p.intervals[0].periodic.in_compute;
     const bool communicating = any && p.intervals[0].periodic.in_communication;
@@ -146,8 +157,11 @@ class LeanPass {
       const bool together = step.kind == kExchange && (step.row < 0 || send == 0);
       if (step.kind == kCompute) work(c.work, computing);
       if (step.kind == kExchange)
-        exchange(step.round, together ? receive + send : receive, communicating);
-      if (step.kind == kForward) ops.push_back({kLeanForward + bring_to_window(step.round), 0, 0});
+        exchange(step, together ? receive + send : receive, communicating);
+      if (step.kind == kForward) {
+        const int bit = bring_to_window(step);
+        ops.push_back({kLeanForward + bit, 2 * draw(step, kForwardJitter), 0});
+      }
       if (step.row >= 0) ops.push_back({kLeanObserve, step.row, 0});
       if (!together) work(send, communicating);
     }
@@ -169,37 +183,56 @@ class LeanPass {
     return map_.bits() - window_bits_;
   }
 
-  // Moves the window to the bit of a round, if it does not contain it. Returns the bit's position.
-  int bring_to_window(int round) {
-    const int bit = map_.local_bit(round);
-    if (bit < window_start_ || bit >= window_start_ + window_bits_) {
+  // Moves the window to the bit of a step, if it does not contain it. Returns the bit's position.
+  // Draws are lost with a move. So if four rounds share them, and the window does not contain all
+  // of these, it moves before they are drawn.
+  int bring_to_window(const Step& step) {
+    const int bit = map_.local_bit(step.round);
+    const bool first = jitter_ && step.draw % kDraws == 0 && window_start_for(bit) == bit;
+    const int last = first ? std::min(bit + kDraws, map_.bits()) - 1 : bit;
+    if (bit < window_start_ || (last >= window_start_ + window_bits_ && bit != window_start_)) {
       window_start_ = window_start_for(bit);
       ops.push_back({kLeanMove, window_start_, 0});
+      drawn_ = {};
     }
     return bit - window_start_;
   }
 
+  // The number of a step's draw among the four of its block, which are drawn if they are not.
+  int draw(const Step& step, Purpose purpose) {
+    if (!jitter_) return 0;
+    const LeanOp block{kLeanDraw, step.draw / kDraws, purpose};
+    if (drawn_.work != block.work || drawn_.value != block.value) ops.push_back(drawn_ = block);
+    return step.draw % kDraws;
+  }
+
   // Work of no duration meets no noise. Exchanges over all bits of the window in turn are one
   // operation: each has to be read, and takes a jump. Of the same work, all meet noise or none.
-  void exchange(int round, Tick w, bool noisy) {
-    const int bit = bring_to_window(round);
-    ops.push_back({kLeanExchange + bit, noisy && w > 0, w});
+  void exchange(const Step& step, Tick w, bool noisy) {
+    const int bit = bring_to_window(step), number = draw(step, kOriginalJitter);
+    noisy = noisy && w > 0;
+    ops.push_back({kLeanExchange + bit, noisy + 2 * number, w});
     const int n = window_bits_;
     if (bit != n - 1 || static_cast<int>(ops.size()) < n) return;
     for (int i = 0; i < n; ++i) {
       const LeanOp& op = ops[ops.size() - n + i];
       if (op.kind != kLeanExchange + i || op.work != w) return;
+      if (jitter_ && op.value / 2 != i) return;
     }
     ops.resize(ops.size() - n);
-    ops.push_back({kLeanExchangeAll, noisy && w > 0, w});
+    ops.push_back({kLeanExchangeAll, noisy, w});
   }
   void work(Tick w, bool noisy) {
     if (w > 0) ops.push_back({kLeanWork, noisy, w});
   }
 
+  static constexpr int kDraws = 4;  // of a block of Philox
+
   const TileMap map_;
   const int window_bits_;
+  const bool jitter_;
   int window_start_ = 0;
+  LeanOp drawn_{};  // the last kLeanDraw, if there was one since the last move
 };
 
 }  // namespace jf::gpu

@@ -1,7 +1,8 @@
-// Lean CUDA kernel: fast butterfly without copies; no noise or one periodic source, drawn there. A
-// pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly and
-// forwards without CPU cost, without noise or under one periodic source. A round is first computed
-// without noise. Only ranks that are not done by their next interval compute it again.
+// Lean CUDA kernel: fast butterfly without copies; no noise or one periodic source, jitter or not.
+// A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
+// and forwards without CPU cost, without noise or under one periodic source, without network noise
+// or under one jitter. A round is first computed without noise. Only ranks that are not done by
+// their next interval, or whose message jitter delays, compute it again.
 #pragma once
 
 #include <type_traits>
@@ -54,23 +55,23 @@ struct LeanTile {
     return address ^ swizzled(static_cast<unsigned>(e) << shift);
   }
 
-  // f(e, g(index of rank e)) for all e. As g(a ^ b) = g(a) ^ g(b), each value but the first is
-  // computed from one before.
-  template <class G, class F>
-  JF_DEVICE void each(G&& g, F&& f) const {
-    decltype(g(0u)) flip[kBits], values[kRanks];
+  // f(e, g(index of rank e)) for all e; `first` is that of rank 0. As g(a ^ b) = g(a) ^ g(b), each
+  // other value is computed from one before, of which few are kept.
+  template <class V, class G, class F>
+  JF_DEVICE void each(V first, G&& g, F&& f) const {
+    V flip[kBits], values[kRanks];
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) flip[bit] = g(1u << (shift + bit));
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) {
-      const int bit = e < 2 ? 0 : e < 4 ? 1 : e < 8 ? 2 : 3;
-      values[e] = e == 0 ? g(index()) : values[e - (1 << bit)] ^ flip[bit];
+      const int bit = e % 2 == 1 ? 0 : e % 4 == 2 ? 1 : e % 8 == 4 ? 2 : 3;
+      values[e] = e == 0 ? first : values[e - (1 << bit)] ^ flip[bit];
       f(e, values[e]);
     }
   }
   template <class F>
   JF_DEVICE void each_address(F&& f) const {
-    each(swizzled, f);
+    each(swizzled(index()), swizzled, f);
   }
 
   JF_DEVICE void set_register_window(int start) {
@@ -120,26 +121,27 @@ struct LeanTile {
     return static_cast<Tick>(v);
   }
 
-  // Ranks e and e + kStep are partners. max(a + b, c) is one instruction on sm_90.
-  template <int kStep>
-  JF_DEVICE void exchange_over(T transit, T work) {
+  // Ranks e and e + kStep are partners. arrival(e, departure): of a message to rank e. If it is
+  // the departure + transit, max(departure + transit, own time) is one instruction on sm_90.
+  template <int kStep, class Arrival>
+  JF_DEVICE void exchange_over(T work, Arrival&& arrival) {
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) {
       if ((e & kStep) != 0) continue;
       const T a = time[e], b = time[e + kStep];
-      time[e] = later<T>(b + transit, a) + work;
-      time[e + kStep] = later<T>(a + transit, b) + work;
+      time[e] = later<T>(arrival(e, b), a) + work;
+      time[e + kStep] = later<T>(arrival(e + kStep, a), b) + work;
     }
   }
 
-  template <int kStep>
-  JF_DEVICE void forward_over(T transit) {
+  template <int kStep, class Arrival>
+  JF_DEVICE void forward_over(Arrival&& arrival) {
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) {
       if ((e & kStep) != 0) continue;
       const T a = time[e], b = time[e + kStep];
-      time[e] = earlier<T>(b + transit, a);
-      time[e + kStep] = earlier<T>(a + transit, b);
+      time[e] = earlier<T>(arrival(e, b), a);
+      time[e + kStep] = earlier<T>(arrival(e + kStep, a), b);
     }
   }
 
@@ -149,7 +151,7 @@ struct LeanTile {
   }
 };
 
-template <class T, class Noise>
+template <class T, class Noise, class Network>
 struct LeanThread {
   using Tile = LeanTile<T, Noise>;
   static constexpr int kBits = Tile::kBits, kRanks = Tile::kRanks;
@@ -157,7 +159,13 @@ struct LeanThread {
 
   const PassJob& job;
   const Noise& noise;
+  const Network& network;
   Tile tile;
+  // Bit number * kRanks + e: that draw of the last kLeanDraw delays a message to rank e, by one
+  // event unless the draws are undecided.
+  std::uint64_t delayed = 0;
+  unsigned undecided = 0;
+  int drawn = 0;  // the operation that was the last kLeanDraw
 
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
@@ -189,14 +197,13 @@ struct LeanThread {
   JF_DEVICE void each_rank(F&& f) const {
     const TileMap& map = job.pass.map;
     const unsigned mask = (1u << tile_bits()) - 1;
-    tile.each(
-        [&](unsigned index) {
-          const auto offset = static_cast<std::uint64_t>(map.offset(index & mask));
-          return offset << 32 | Tile::swizzled(index);
-        },
-        [&](int e, std::uint64_t both) {
-          f(e, static_cast<unsigned>(both >> 32), static_cast<unsigned>(both));
-        });
+    const auto offset_and_address = [&](unsigned index) {
+      const auto offset = static_cast<std::uint64_t>(map.offset(index & mask));
+      return offset << 32 | Tile::swizzled(index);
+    };
+    tile.each(offset_and_address(tile.index()), offset_and_address, [&](int e, std::uint64_t both) {
+      f(e, static_cast<unsigned>(both >> 32), static_cast<unsigned>(both));
+    });
   }
 
   // Writes the next interval of each rank into shared memory: at the times there, or at time 0.
@@ -307,22 +314,132 @@ struct LeanThread {
     if (active && lanes.thread() == 0) merge(o);
   }
 
-  JF_DEVICE void run(const LeanOp op) {
-    const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
-    switch (op.kind) {
+  // The seed of draws aside, what the block of Philox of each rank depends on.
+  struct Draws {
+    std::uint32_t purpose, block, base, number;  // base: the first rank of the tile
+
+    JF_DEVICE Words of(const PhiloxKeys& keys, unsigned rank) const {
+      return philox4x32_10({{block, purpose, rank, number}}, keys);
+    }
+  };
+  JF_DEVICE Draws draws(const LeanOp& op) const {
+    const Location location = locate();
+    return {static_cast<std::uint32_t>(op.work), static_cast<std::uint32_t>(op.value),
+            static_cast<std::uint32_t>(job.pass.map.base(location.tile)),
+            job.first_realization + static_cast<std::uint32_t>(location.realization)};
+  }
+  JF_DEVICE unsigned offset(unsigned local) const {
+    return static_cast<unsigned>(job.pass.map.offset(local));
+  }
+
+  // Draws the delays of four messages to each rank. Nearly all are of no event, nearly all others
+  // of one, which the high halves of the draws tell: it keeps which may be others than the first,
+  // and whether any of these may be others than the second.
+  JF_DEVICE void draw(const LeanOp& op, int index) {
+    drawn = index;
+    const Draws all = draws(op);
+    const std::uint32_t edge = job.lean.edge;
+    std::uint32_t least = ~0u, above_edge = ~0u;  // of all draws
+    delayed = 0;
+    const auto offset_of = [&](unsigned index) { return offset(index); };
+    tile.each(all.base ^ offset(local(0)), offset_of, [&](int e, unsigned rank) {
+      const Words high = all.of(job.keys, rank);
+#pragma unroll
+      for (int number = 0; number < 4; ++number) {
+        const std::uint32_t draw = high.w[number];
+        if (draw <= edge) delayed |= std::uint64_t{1} << (number * kRanks + e);
+        least = earlier(least, draw);
+        above_edge = earlier(above_edge, draw - edge);
+      }
+    });
+    undecided = least <= job.lean.several_edge || above_edge == 0;
+  }
+
+  // A step over one bit, or over each of the window, in turn. Ranks that receive a message which
+  // may be delayed compute it apart. Else there is one copy of the code, as there is much of it.
+  JF_DEVICE void run_delayed(const LeanOp& op, T transit, T work) {
+    const bool all = op.kind == kLeanExchangeAll;
+    const int last = all ? kBits - 1 : op.kind;
+    const auto in_time = [transit](int, T departure) { return departure + transit; };
+    int number = op.value >> 1;
+#pragma unroll 1
+    for (int kind = all ? 0 : op.kind; kind <= last; ++kind, ++number) {
+      const unsigned ranks =
+          static_cast<unsigned>(delayed >> (number * kRanks)) & ((1u << kRanks) - 1);
+      if (ranks == 0) {
+        run_step(kind, work, in_time);
+      } else {
+        const T late = transit + static_cast<T>(network.duration);
+        if (undecided != 0) compute_delayed(ranks, number, kind, transit, work);
+        run_step(kind, work, [=](int e, T departure) {
+          return departure + ((ranks >> e & 1) != 0 ? late : transit);
+        });
+        if (undecided != 0) take_delayed(ranks);
+      }
+      if ((op.value & 1) != 0) tile.apply_noise(work);
+    }
+  }
+
+  // Between two moves of the window, what this thread has in shared memory is free: it serves for
+  // the times before a step, so that no register has to hold them, and for those of the ranks that
+  // receive a delayed message.
+  JF_DEVICE void compute_delayed(unsigned ranks, int number, int kind, T transit, T work) {
+    tile.each_address([&](int e, unsigned address) { tile.shared_time(address) = tile.time[e]; });
+    const Draws high = draws(job.lean_ops[drawn]);
+    Draws low = high;
+    low.purpose |= kLowHalves;
+    const bool forward = kind >= kLeanForward;
+    const int stride = 1 << (forward ? kind - kLeanForward : kind);
+#pragma unroll 1
+    while (ranks != 0) {
+      const int e = static_cast<int>(floor_log2(ranks));
+      ranks ^= 1u << e;
+      const unsigned rank = high.base + offset(local(e));
+      const Tick delay = network.delay_of_draw(high_half(high.of(job.keys, rank), number), [&] {
+        return high_half(low.of(job.keys, rank), number);
+      });
+      const unsigned address = tile.address_of(e);
+      const T own = tile.shared_time(address);
+      const T arrival =
+          tile.shared_time(tile.address_of(e ^ stride)) + transit + static_cast<T>(delay);
+      tile.shared_next(address) = forward ? earlier(arrival, own) : later(arrival, own) + work;
+    }
+    tile.each_address([&](int e, unsigned address) { tile.time[e] = tile.shared_time(address); });
+  }
+
+  JF_DEVICE void take_delayed(unsigned ranks) {
+    tile.each_address([&](int e, unsigned address) {
+      if ((ranks >> e & 1) != 0) tile.time[e] = tile.shared_next(address);
+    });
+  }
+
 #define JF_LEAN_BIT(bit)          \
   case kLeanExchange + bit:       \
-    exchange<bit>(transit, work); \
+    exchange<bit>(work, arrival); \
     break;                        \
   case kLeanForward + bit:        \
-    return forward<bit>(transit);
-      JF_LEAN_BIT(0)
-      JF_LEAN_BIT(1)
-      JF_LEAN_BIT(2)
-      JF_LEAN_BIT(3)
-#undef JF_LEAN_BIT
+    forward<bit>(arrival);        \
+    break;
+#define JF_LEAN_BITS JF_LEAN_BIT(0) JF_LEAN_BIT(1) JF_LEAN_BIT(2) JF_LEAN_BIT(3)
+  template <class Arrival>
+  JF_DEVICE void run_step(int kind, T work, Arrival&& arrival) {
+    switch (kind) { JF_LEAN_BITS }
+  }
+
+  JF_DEVICE void run(int index) {
+    const LeanOp op = job.lean_ops[index];
+    const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
+    if constexpr (Network::on) {
+      if (op.kind == kLeanDraw) return draw(op, index);
+      if (op.kind < kLeanWork || op.kind == kLeanExchangeAll) return run_delayed(op, transit, work);
+    }
+    const auto arrival = [transit](int, T departure) { return departure + transit; };
+    switch (op.kind) {
+      JF_LEAN_BITS
       case kLeanExchangeAll:
-        return exchange_all(transit, work, op.value != 0, std::make_integer_sequence<int, kBits>());
+        if constexpr (!Network::on)
+          exchange_all(work, op.value != 0, arrival, std::make_integer_sequence<int, kBits>());
+        return;
       case kLeanWork:
         tile.work(work);
         break;
@@ -333,38 +450,42 @@ struct LeanThread {
     }
     if (op.value != 0) tile.apply_noise(work);
   }
+#undef JF_LEAN_BITS
+#undef JF_LEAN_BIT
 
  private:
   // Bit 3 exists only if a thread has 16 ranks.
-  template <int kBit>
-  JF_DEVICE void exchange(T transit, T work) {
-    if constexpr (kBit < kBits) tile.template exchange_over<1 << kBit>(transit, work);
+  template <int kBit, class Arrival>
+  JF_DEVICE void exchange(T work, Arrival&& arrival) {
+    if constexpr (kBit < kBits) tile.template exchange_over<1 << kBit>(work, arrival);
   }
-  template <int... kBit>
-  JF_DEVICE void exchange_all(T transit, T work, bool noisy, std::integer_sequence<int, kBit...>) {
-    ((exchange<kBit>(transit, work), noisy ? tile.apply_noise(work) : void()), ...);
+  template <class Arrival, int... kBit>
+  JF_DEVICE void exchange_all(T work, bool noisy, Arrival&& arrival,
+                              std::integer_sequence<int, kBit...>) {
+    ((exchange<kBit>(work, arrival), noisy ? tile.apply_noise(work) : void()), ...);
   }
-  template <int kBit>
-  JF_DEVICE void forward(T transit) {
-    if constexpr (kBit < kBits) tile.template forward_over<1 << kBit>(transit);
+  template <int kBit, class Arrival>
+  JF_DEVICE void forward(Arrival&& arrival) {
+    if constexpr (kBit < kBits) tile.template forward_over<1 << kBit>(arrival);
   }
 };
 
-template <class T, class Noise>
+template <class T, class Noise, class Network>
 __global__ void __launch_bounds__(kLeanBlock, 2)
-    lean_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
+    lean_kernel(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise,
+                const __grid_constant__ Network network) {
   JF_SHARED(Tick, shared);
   const auto period = static_cast<T>(job.lean.period), duration = static_cast<T>(job.lean.duration);
-  LeanThread<T, Noise> thread{
-      job, noise, {period, duration, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  LeanThread<T, Noise, Network> thread{
+      job, noise, network, {period, duration, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.load();
-  for (int i = 0; i < job.lean_op_count; ++i) thread.run(job.lean_ops[i]);
+  for (int i = 0; i < job.lean_op_count; ++i) thread.run(i);
   if (job.pass.store) thread.store();
 }
 
-template <class T, class Noise>
-LeanKernel<Noise> find_lean_kernel() {
-  return &lean_kernel<T, Noise>;
+template <class T, class Noise, class Network>
+LeanKernel<Noise, Network> find_lean_kernel() {
+  return &lean_kernel<T, Noise, Network>;
 }
 
 }  // namespace jf::gpu

@@ -181,11 +181,11 @@ class Run {
       return;
     }
     with_noise<Delays::kInStep>(
-        view_, [&]<class Noise, class Network>(const Noise& noise, const Network&) {
-          if constexpr (!is_general<Noise> && !Network::on)
-            run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise>()
-                                 : find_lean_kernel<Tick, Noise>(),
-                noise);
+        view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
+          if constexpr (!is_general<Noise>)
+            run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise, Network>()
+                                 : find_lean_kernel<Tick, Noise, Network>(),
+                noise, network);
         });
   }
 

@@ -19,8 +19,14 @@ struct Jitter {
     return k;
   }
 
-  // Nearly always the high half of a draw decides that there is no event.
-  JF_HD bool undecided(std::uint64_t high) const { return high <= survival[0] >> 32; }
+  // The delay of a draw. low_half() draws its low half; it is called only if that decides.
+  template <class LowHalf>
+  JF_HD Tick delay_of_draw(std::uint64_t high, LowHalf&& low_half) const {
+    Tick k = 0;
+    while (k < count && high < survival[k] >> 32) ++k;
+    if (k < count && high == survival[k] >> 32) k = events(high << 32 | low_half());
+    return k * duration;
+  }
 
   JF_HD Tick delay(std::uint64_t seed, std::uint32_t purpose, std::uint64_t draw, Tick rank,
                    std::uint32_t realization, Tick) const {
@@ -32,9 +38,8 @@ struct Jitter {
                                std::uint64_t draw, std::uint32_t receiver,
                                std::uint32_t realization) {
     const std::uint64_t high = uniform32(seed, purpose, draw, receiver, realization);
-    if (!jitter.undecided(high)) return 0;
-    const std::uint64_t low = uniform32(seed, purpose | kLowHalves, draw, receiver, realization);
-    return jitter.events(high << 32 | low) * jitter.duration;
+    return jitter.delay_of_draw(
+        high, [&] { return uniform32(seed, purpose | kLowHalves, draw, receiver, realization); });
   }
 };
 

@@ -24,6 +24,8 @@ from typing import Any
 from bench import measure
 
 from instructions import sass
+from jitterfly.case import Case
+from jitterfly.noise import NetworkJitter, PeriodicNoise
 from jitterfly.simulate import simulate
 from jitterfly.units import to_ticks
 
@@ -42,13 +44,15 @@ SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kern
           "message_kernel": (256, 0), "schedule_kernel": (128, 0)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
 LEAN_RANKS = 2**13  # of a block
-RANK_ROUND = "butterfly of 2^13 ranks, periodic noise of the benchmark: a rank and round, all told"
+RANK_ROUND = "butterfly of 2^13 ranks, {} noise of the benchmark: a rank and round, all told"
 OURS = "_ZN2jf"  # the namespace of all kernels but those of libraries
 # Mangled, as parts.cu names them.
 NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8NoJitter",
           "periodic + jitter": "NS_8PeriodicENS_6Jitter",
           "periodic + delays": "NS_8PeriodicENS_8Messages",
           "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
+# What measure.py calls them.
+BENCHMARK = {"periodic": "periodic", "periodic + jitter": "+ jitter"}
 PROCESSES = 2
 
 Counts = dict[str, int]
@@ -155,15 +159,29 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
             f"lean, {bits} bits: a move of the window, per rank": move / ranks,
             f"lean, {bits} bits: drawing a phase, per rank": draw / ranks,
         }  # fmt: skip
-    for noise, letter in (("no noise", "7NoNoise"), ("periodic noise", "8Periodic")):
-        kernel = one(f"lean_kernelIjNS_{letter}")
+    for noise in ("no noise", "periodic", "periodic + jitter"):
+        kernel = one(f"lean_kernelIj{NOISES[noise]}")
         name = f"lean, 32 bits, {noise}"
-        # A round without noise takes two instructions a rank, the first of them this one. The
-        # longest of these loops has a round over each bit of the window.
-        loops, round_ = kernel.shortest_cycles(r"^VIADDMNMX\.U32 .*!PT"), 2 * LEAN["32"][1]
+        # A round without noise takes two instructions a rank, the first of them this one.
+        ranks, first = LEAN["32"][1], r"^VIADDMNMX\.U32 .*!PT"
+        loops, round_ = kernel.shortest_cycles(first), 2 * ranks
+        if "jitter" in noise:
+            # The four rounds of an operation are a loop in the loop over operations. In the longer
+            # ones among these loops, messages are delayed by one event each.
+            single = kernel.shortest_cycle_over(first, r"^LDG\.E\.64")
+            several = single + 3 * min(loops)
+            rows |= {
+                f"{name}: more for a thread of 16 ranks to which messages are delayed":
+                 min(loop for loop in loops if loop > min(loops) + ranks) - min(loops),
+                f"{name}: drawing the delays of four messages, per rank":
+                 max(kernel.shortest_cycles(r"^IMAD\.WIDE\.U32 .*, -0x2daee0ad")) / ranks,
+            }  # fmt: skip
+        else:
+            # The longest of these loops has a round over each bit of the window.
+            single, several = min(loops), max(loops)
         rows |= {
-            f"{name}: around a round, per thread of 16 ranks": min(loops) - round_,
-            f"{name}: around four rounds, per thread of 16 ranks": max(loops) - 4 * round_,
+            f"{name}: around a round, per thread of 16 ranks": single - round_,
+            f"{name}: around four rounds, per thread of 16 ranks": several - 4 * round_,
             f"{name}: an observed row, per thread": min(kernel.shortest_cycles("REDUX")),
             f"{name}: an observed row, with its merging by a warp":
              min(kernel.shortest_cycles("REDG")),
@@ -182,39 +200,62 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
         also = ", links kept" if links else ""
         rows[f"message kernel, {noise}{also}: a message that meets none"] = more(
             f"message_turnsI{NOISES[noise]}ELb{links}ELi#E", 1, 2)  # fmt: skip
-    return {RANK_ROUND: rank_round(rows)} | rows
+    totals = {RANK_ROUND.format(noise): rank_round(rows, noise)
+              for noise in ("periodic", "periodic + jitter")}  # fmt: skip
+    return totals | rows
 
 
-def intervals_met(ranks: int) -> float:
+def benchmark(ranks: int, noise: str) -> Case:
+    """The butterfly of the benchmark under its noise of this name."""
+    return measure.programs(ranks, measure.NOISES[BENCHMARK[noise]])["butterfly"]
+
+
+def intervals_met(case: Case) -> float:
     """How many a rank meets in a round, in the butterfly under periodic noise of the benchmark.
 
     As many as begin while the round lasts, wherever the rank is in it.
     """
-    [noise] = measure.NOISES["periodic"]
-    case = measure.programs(ranks, [noise])["butterfly"]
+    noise = case.noise[0]
+    assert isinstance(noise, PeriodicNoise)
     times = simulate(case, realizations=20, seed=measure.SEED, backend="cpu").ticks
-    return float(times.mean()) / to_ticks(noise.period) / (ranks.bit_length() - 1)
+    return float(times.mean()) / to_ticks(noise.period) / (case.ranks.bit_length() - 1)
 
 
-def rank_round(rows: dict[str, float]) -> float:
+def messages_delayed(case: Case) -> float:
+    """The share of messages to which jitter happens."""
+    jitter = case.noise[1]
+    assert isinstance(jitter, NetworkJitter)
+    return float(jitter.survival(case.compiled_steps.costs.transit)[0]) / 2**64
+
+
+def rank_round(rows: dict[str, float], noise: str) -> float:
     """Instructions of a thread for a rank and a round of that butterfly: one tile, all told.
 
     A warp executes what follows an interval for each four ranks of its threads of which one, in any
-    of its 32 threads, has met one.
+    of its 32 threads, has met one; and what follows a delay for all its ranks, if one is delayed.
     """
+    case = benchmark(LEAN_RANKS, noise)
     rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
     window = ranks.bit_length() - 1
     several, single = divmod(rounds, window)
     moves = several + (single > 0) - 1
-    met = 1 - (1 - intervals_met(LEAN_RANKS)) ** (4 * 32)
-    around = "lean, 32 bits, periodic noise: around {}, per thread of 16 ranks"
+    met = 1 - (1 - intervals_met(case)) ** (4 * 32)
+    around = f"lean, 32 bits, {noise}: around {{}}, per thread of 16 ranks"
     once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
             + rows["lean, 32 bits: drawing a phase, per rank"]
             + several * rows[around.format("four rounds")] / ranks
             + single * rows[around.format("a round")] / ranks)  # fmt: skip
     after = rows["lean, 32 bits: more for an interval that any of four ranks meets, per warp"] / 4
     quiet = rows["lean, 32 bits: a round under noise that meets none, per rank"]
-    return quiet + once / rounds + met * after
+    counted = quiet + once / rounds + met * after
+    if "jitter" in noise:
+        drawing = rows[f"lean, 32 bits, {noise}: drawing the delays of four messages, per rank"]
+        delay = (
+            f"lean, 32 bits, {noise}: more for a thread of 16 ranks to which messages are delayed"
+        )
+        delayed = 1 - (1 - messages_delayed(case)) ** (32 * ranks)
+        counted += (several + (single > 0)) * drawing / rounds + delayed * rows[delay] / ranks
+    return counted
 
 
 def occupancy(registers: int, threads: int, shared: int) -> tuple[int, float]:

@@ -18,9 +18,10 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
     tile.time[e] = data[e * kLeanBlock + threadIdx.x];
     tile.next[e] = data[(e + Tile::kRanks) * kLeanBlock + threadIdx.x];
   }
+  const auto in_time = [transit](int, T departure) { return departure + transit; };
   const auto round = [&]<int kRound>(std::integral_constant<int, kRound>) {
     if constexpr (kRound < kRounds)
-      tile.template exchange_over<1 << kRound % Tile::kBits>(transit, work);
+      tile.template exchange_over<1 << kRound % Tile::kBits>(work, in_time);
     if constexpr (kNoisy && kRound < kRounds) tile.apply_noise(work);
   };
   [&]<int... kRound>(std::integer_sequence<int, kRound...>) {
@@ -41,10 +42,11 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   Tile tile{0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}};
   tile.set_register_window(0);
   for (int e = 0; e < Tile::kRanks; ++e) tile.time[e] = data[e * kLeanBlock + threadIdx.x];
+  const auto in_time = [transit](int, T departure) { return departure + transit; };
   const auto move = [&]<int kMove>(std::integral_constant<int, kMove>) {
     if constexpr (kMove < kMoves) {
       tile.move_register_window(starts[kMove]);
-      tile.template exchange_over<1>(transit, work);
+      tile.template exchange_over<1>(work, in_time);
     }
   };
   [&]<int... kMove>(std::integer_sequence<int, kMove...>) {
@@ -61,7 +63,9 @@ template <class T, int kDraws>
 __global__ void __launch_bounds__(kLeanBlock, 2)
     lean_draws(const __grid_constant__ PassJob job, const __grid_constant__ Periodic noise) {
   JF_SHARED(Tick, shared);
-  LeanThread<T, Periodic> thread{job, noise, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  constexpr NoJitter kNone;
+  LeanThread<T, Periodic, NoJitter> thread{
+      job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.tile.set_register_window(job.pass.begin);
 #pragma unroll
   for (int i = 0; i < kDraws; ++i) {

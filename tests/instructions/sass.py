@@ -135,6 +135,18 @@ class Kernel:
                                    default=0))  # fmt: skip
         return [length for length in lengths if length]
 
+    def shortest_cycle_over(self, pattern: str, other: str) -> int:
+        """Instructions of the shortest loop through both a match and a match of `other`."""
+        lengths = []
+        ends = [at for at, text in enumerate(self.code) if re.search(other, text)]
+        back = {end: self.distances(end) for end in ends}
+        for start, text in enumerate(self.code):
+            if re.search(pattern, text):
+                ways = self.distances(start)
+                lengths += [ways[end] + back[end][start] - self.costs[start] - self.costs[end]
+                            for end in ends if end in ways and start in back[end]]  # fmt: skip
+        return min(lengths)
+
     @cached_property
     def in_loops(self) -> set[int]:
         """Indices of the instructions that may be executed again and again.

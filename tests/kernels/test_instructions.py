@@ -130,19 +130,22 @@ def mistakes(now, limits):
 
 
 def test_what_moves_a_count_is_said(limits):
-    kernel, part = "lean_kernel<uint32, Periodic>", "step kernel: drawing a phase, per rank"
+    kernel, part = (
+        "lean_kernel<uint32, Periodic, NoJitter>",
+        "step kernel: drawing a phase, per rank",
+    )
     assert mistakes(limits, limits) == []
     now = copy.deepcopy(limits)
     now["kernels"][kernel] |= {"generic": 1, "bytes": limits["kernels"][kernel]["bytes"] + 16}
     now["parts"][part] += 0.5
     now["parts"]["new"] = 1
-    del now["kernels"]["lean_kernel<long, NoNoise>"]
+    del now["kernels"]["lean_kernel<long, NoNoise, NoJitter>"]
     text = "\n".join(mistakes(now, limits))
     assert f"{part}: {limits['parts'][part]:g} -> {now['parts'][part]:g}" in text
     assert f"{kernel}, generic: 0 -> 1" in text
     assert "new: nan -> 1" in text
-    gone = limits["kernels"]["lean_kernel<long, NoNoise>"]["registers"]
-    assert f"lean_kernel<long, NoNoise>, registers: {gone} -> nan" in text
+    gone = limits["kernels"]["lean_kernel<long, NoNoise, NoJitter>"]["registers"]
+    assert f"lean_kernel<long, NoNoise, NoJitter>, registers: {gone} -> nan" in text
     assert f"{kernel}, bytes" not in text
     now["parts"][part] = 0.9 * limits["parts"][part]
     assert f"{part}: " in "\n".join(mistakes(now, limits))
@@ -168,5 +171,5 @@ def test_no_kernel_costs_more_than_its_limit(limits):
 def test_no_access_of_the_lean_kernel_is_generic_or_local(limits):
     """The kernels that are near the limit of the card: the others' limits go down to this."""
     lean = {name: row for name, row in limits["kernels"].items() if name.startswith("lean_kernel")}
-    assert len(lean) == 4
+    assert len(lean) == 8
     assert all(row["generic"] == row["local"] == 0 for row in lean.values())

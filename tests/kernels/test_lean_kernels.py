@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from reference import Costs, PeriodicNoise
+from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase
 from support.emulated_kernels import (
     BARRIER,
@@ -30,7 +30,14 @@ from support.emulated_kernels import (
     lean_runs,
 )
 from support.kernel_cases import NOISES, PERIODIC, PROGRAMS, make
-from support.lean_cases import LIMIT32, at_the_edge, kernel, latest, random_lean_case
+from support.lean_cases import (
+    LIMIT32,
+    at_the_edge,
+    kernel,
+    latest,
+    on_the_edge,
+    random_lean_case,
+)
 from support.paths import CUDA
 from support.scale import at_most, scaled, some
 
@@ -59,8 +66,9 @@ def test_which_kernel_runs_the_known_cases(kernels):
     used = Counter()
     for run, which in zip(runs, check(kernels, runs), strict=True):
         case = run.case
-        lean = not case.within and all(type(source) is PeriodicNoise for source in case.others)
-        lean &= len(case.others) <= 1 and not (case.after and case.cycles > 1)
+        kinds = Counter(map(type, case.others))
+        lean = not case.within and kinds.keys() <= {PeriodicNoise, Jitter}
+        lean &= max(kinds.values(), default=0) <= 1 and not (case.after and case.cycles > 1)
         if which != STEPS:
             assert lean
         used[which] += 1
@@ -91,6 +99,24 @@ def test_the_last_number_of_intervals(kernels):
         assert check(kernels, [Run(case, count=4)]) == [which]
 
 
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+@pytest.mark.parametrize("events", [0, 1, 2])
+def test_the_low_half_of_a_draw_decides(kernels, events, most):
+    rng = random.Random(f"low half {events}")
+    runs = [Run(on_the_edge(rng, bits, events), most=most) for bits in (4, 5, 7)]
+    assert check(kernels, runs) == [most] * 3
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_last_delay_of_32_bits(kernels, over):
+    """Every message that can be is delayed by two events, nearly all by one."""
+    jitter = Jitter((LIMIT32 - 1) // 12 - 1 + over, (2**64 - 1, 2**30))
+    case = EngineCase(6, Costs(0, 0, 2, 0, work=0, forward=0), jitter=jitter)
+    case = replace(case, costs=replace(case.costs, transit=2 + (LIMIT32 - 1 - latest(case)) // 6))
+    assert (latest(case) < LIMIT32) == (over == 0)
+    assert check(kernels, [Run(case, count=3)]) == [LEAN64 if over else LEAN32]
+
+
 @pytest.mark.parametrize("log2_ranks", some([3, 4, 5, 6, 8], 2))
 def test_several_tiles_in_a_block(kernels, log2_ranks):
     """Blocks hold 2^13 ranks, or 2^12: realizations that fill some and part of one."""
@@ -98,7 +124,8 @@ def test_several_tiles_in_a_block(kernels, log2_ranks):
     quiet = {"hidden": frozenset(range(log2_ranks))}
     for most in (LEAN64, LEAN32):
         check(kernels, [Run(make(*names, log2_ranks, **quiet), count=count, most=most)
-                        for names in (("butterfly", "fresh"), ("after", "none"))])  # fmt: skip
+                        for names in (("butterfly", "fresh"), ("after", "none"),
+                                      ("after", "fresh, jitter"))])  # fmt: skip
 
 
 LARGE = [(9, REAL_LIMITS), (12, REAL_LIMITS), (13, REAL_LIMITS), (14, REAL_LIMITS), (13, (10, 3)),
@@ -111,10 +138,11 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
     quiet = {"hidden": frozenset(range(1, log2_ranks - 1))}
     cases = [make("butterfly", "stationary", log2_ranks, **quiet),
              make("after", "nodes", log2_ranks, **quiet)]  # fmt: skip
+    cases.append(make("after", "fresh, jitter", log2_ranks, **quiet))
     runs = [Run(case, limits=limits, most=most, order=number % ORDERS)
             for number, case in enumerate(cases)]  # fmt: skip
     runs.append(replace(runs[0], order=2, statistics="max"))  # by warps
-    assert check(kernels, runs) == [most] * 3
+    assert check(kernels, runs) == [most] * 4
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
@@ -232,6 +260,46 @@ def errors():
             "if ((s.flags & kAfterForward) != 0)",
             "if (removed != REMOVED && (s.flags & kAfterForward) != 0)",
         ),
+        "the low half of a draw": (
+            "noise/jitter.h",
+            "k = events(high << 32 | low_half());",
+            "k = events(high << 32 | (removed == REMOVED ? 0 : low_half()));",
+        ),
+        "a high half that does not decide": (
+            kernel_,
+            "|| above_edge == 0;",
+            "|| (above_edge == 0 && removed != REMOVED);",
+        ),
+        "several events": (
+            kernel_,
+            "undecided = least <= job.lean.several_edge ||",
+            "undecided = (least <= job.lean.several_edge && removed != REMOVED) ||",
+        ),
+        "draws of the window before": (
+            host,
+            "drawn_ = {};",
+            "if (removed != REMOVED) drawn_ = {};",
+        ),
+        "draws of exchanges and of forwards": (
+            host,
+            "if (drawn_.work != block.work ||",
+            "if ((drawn_.work != block.work && removed != REMOVED) ||",
+        ),
+        "exchanges whose draws are others": (
+            host,
+            "if (jitter_ && op.value / 2 != i)",
+            "if (jitter_ && removed != REMOVED && op.value / 2 != i)",
+        ),
+        "the delays of 32 bits": (
+            host,
+            "delay_ = jitter.value * jitter.count;",
+            "delay_ = removed == REMOVED ? 0 : jitter.value * jitter.count;",
+        ),
+        "the receiver of a delayed message": (
+            kernel_,
+            "unsigned rank = high.base + offset(local(e));",
+            "unsigned rank = high.base + offset(local(removed == REMOVED ? e ^ 1 : e));",
+        ),
         "threads without a tile": (
             kernel_,
             "active = place < job.end_tile,",
@@ -250,6 +318,8 @@ def wrong_kernels(tmp_path_factory):
         change(copy, name, old, new.replace("REMOVED", str(number)))
     include = '#include "noise/node_size.h"\n'
     change(copy, "noise/periodic.h", include, f'{include}#include "mutants.h"\n')
+    include = '#include "core/philox.h"\n'
+    change(copy, "noise/jitter.h", include, f'{include}#include "mutants.h"\n')
     change(copy, "gpu/lean.h", "latest.ticks() < kRelativeEnd", "latest.ticks() < relative_end()")
     return build(folder, copy)
 
@@ -262,6 +332,13 @@ def sensitive_runs():
     runs.append(Run(replace(case, costs=replace(case.costs, forward=0)), count=8))
     runs.append(Run(make("butterfly", "fresh", 11), count=2, statistics="max"))  # several warps
     runs += [Run(at_the_edge(rng, 4 * LIMIT32, 0)[0], count=4) for _ in range(8)]
+    runs += [Run(on_the_edge(rng, bits, events)) for bits in (4, 5) for events in range(3)]
+    case = make("butterfly", "fresh, jitter", 6)  # two rounds of another block in the last window
+    runs.append(Run(replace(case, costs=replace(case.costs, send=0)), limits=(5, 2), count=4))
+    runs.append(Run(make("after", "fresh, jitter", 6), count=4))
+    jitter = Jitter(LIMIT32 // 3, (2**63,))
+    case = EngineCase(6, Costs(0, 0, 2, 0, work=0, forward=0), jitter=jitter)
+    runs.append(Run(case, count=4))
     late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)
     runs.append(Run(make("butterfly", "none", 9, periodic=late), count=9))
     return runs

@@ -1,8 +1,9 @@
 """Random programs for the lean kernel, and those at the edges of what it may take."""
 
+import random
 from dataclasses import replace
 
-from reference import Costs, PeriodicNoise
+from reference import Costs, Jitter, PeriodicNoise, philox
 from reference.cases import EngineCase
 
 LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kMaxIntervals
@@ -11,7 +12,8 @@ LONGEST = 2**61  # longer times are none of the engine's
 
 def latest(case):
     """The bound of cuda/gpu/lean.h on all times of a case, worked out on its own."""
-    noise, costs = case.periodic, case.costs
+    noise, costs, jitter = case.periodic, case.costs, case.jitter
+    transit = costs.transit + (jitter.duration * len(jitter.survival) if jitter else 0)
 
     def work(ticks, on):
         if not ticks or noise is None or not on:
@@ -21,8 +23,8 @@ def latest(case):
 
     compute = noise is not None and noise.in_compute
     communication = noise is not None and noise.in_communication
-    cycle = work(costs.work, compute) + case.after * costs.transit
-    cycle += case.log2_ranks * costs.transit
+    cycle = work(costs.work, compute) + case.after * transit
+    cycle += case.log2_ranks * transit
     cycle += case.log2_ranks * work(costs.receive + costs.combine, communication)
     cycle += case.log2_ranks * work(costs.send, communication)
     start = noise.duration if noise is not None and noise.stationary else 0
@@ -32,7 +34,7 @@ def latest(case):
 def kernel(case, most=2, bits=30):
     """The number, up to `most`, of the kernel for a case whose tiles have at most 2^bits ranks."""
     bits = min(bits, case.log2_ranks)
-    if case.jitter or case.others or case.within or (case.after and case.costs.forward):
+    if case.others or case.within or (case.after and case.costs.forward):
         return 0
     if case.after and case.cycles > 1:
         return 0
@@ -55,6 +57,28 @@ def random_noise(rng, ranks, time):
     return PeriodicNoise(period, duration, rng.random() < 0.5, node_ranks, phases, *during)
 
 
+def random_lean_jitter(rng, largest):
+    """From an event in a thousand messages to nearly always several, and some that are none."""
+    share = 2 ** rng.choice([54, 58, 61, 63, 64])
+    survival = sorted((rng.randrange(share) for _ in range(rng.randint(1, 4))), reverse=True)
+    return Jitter(rng.choice([0, 1, rng.randint(0, largest), 3 * largest]), tuple(survival))
+
+
+def on_the_edge(rng, log2_ranks, events):
+    """A butterfly in which one message meets exactly so many events, as the low half decides.
+
+    Of the other messages some meet an event, few more than one.
+    """
+    case = EngineCase(log2_ranks, Costs(3, 5, 1000, 7, work=0, forward=0),
+                      seed=rng.getrandbits(64), realization=rng.randrange(2**31))  # fmt: skip
+    draws = sorted(philox.uniform64(case.seed, philox.JITTER_ORIGINAL, rank, case.realization, r)
+                   for rank in range(case.ranks) for r in range(log2_ranks))  # fmt: skip
+    edge = draws[len(draws) // 8]
+    assert edge >> 32 != 2**32 - 1
+    survival = {0: (edge,), 1: (edge + 1,), 2: (draws[len(draws) // 4], edge + 1)}[events]
+    return replace(case, jitter=Jitter(10**6, survival))
+
+
 def random_lean_case(rng, largest_log2=9):
     """Times of a few ticks, with many ties, to more than 32 bits."""
     log2_ranks = rng.choice([*range(3, largest_log2 + 1), 4, 5, 6])
@@ -72,6 +96,9 @@ def random_lean_case(rng, largest_log2=9):
         seed=rng.getrandbits(64),
         realization=rng.randrange(2**32 - 8),
     )
+    if case.seed % 2:
+        jitter = random_lean_jitter(random.Random(case.seed), largest)
+        case = replace(case, jitter=jitter)
     if rng.random() < 0.9:
         noise = random_noise(rng, case.ranks, max(1, latest(case)))
         case = replace(case, periodic=noise)
