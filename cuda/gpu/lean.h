@@ -214,13 +214,14 @@ class LeanPass {
     ops.push_back({kLeanExchange + bit, noisy + 2 * number, w});
     const int n = window_bits_;
     if (bit != n - 1 || static_cast<int>(ops.size()) < n) return;
+    const std::int32_t first = ops[ops.size() - n].value;
     for (int i = 0; i < n; ++i) {
       const LeanOp& op = ops[ops.size() - n + i];
       if (op.kind != kLeanExchange + i || op.work != w) return;
-      if (jitter_ && op.value / 2 != i) return;
+      if (jitter_ && op.value != first + 2 * i) return;  // draws in turn, too
     }
     ops.resize(ops.size() - n);
-    ops.push_back({kLeanExchangeAll, noisy, w});
+    ops.push_back({kLeanExchangeAll, first, w});
   }
   void work(Tick w, bool noisy) {
     if (w > 0) ops.push_back({kLeanWork, noisy, w});

@@ -38,8 +38,9 @@ struct Jitter {
                                std::uint64_t draw, std::uint32_t receiver,
                                std::uint32_t realization) {
     const std::uint64_t high = uniform32(seed, purpose, draw, receiver, realization);
-    return jitter.delay_of_draw(
-        high, [&] { return uniform32(seed, purpose | kLowHalves, draw, receiver, realization); });
+    if (high > jitter.survival[0] >> 32) return 0;
+    const std::uint64_t low = uniform32(seed, purpose | kLowHalves, draw, receiver, realization);
+    return jitter.events(high << 32 | low) * jitter.duration;
   }
 };
 
