@@ -1,5 +1,5 @@
-// Histograms of samples: tables of buckets, which are divided or joined as these ask; merging of two.
-// Order statistics: only the samples in the buckets of these ranks are looked at more closely.
+// Histograms of samples: tables of buckets, which are divided or joined as these ask; merging of
+// two. Order statistics: only the samples in the buckets of these ranks are looked at more closely.
 #include "statistics/buckets.h"
 
 #include <algorithm>
@@ -189,6 +189,35 @@ class Table {
   std::vector<Cell> counts_;  // of each cell
 };
 
+// Of samples of which few are alike.
+Histogram count_different(const Tick* values, std::size_t n) {
+  Tick low = values[0], high = low;
+  choose_loops().extend(values, n, &low, &high);
+  if (n <= kMostBuckets) return {0, count_one_by_one(values, n), low, high};
+  Table table(values, n, low, high);
+  // Fewer would not tell at which finer level there are too many.
+  while (table.level() > 0 && table.filled() <= kMostBuckets) table.divide();
+  Histogram found{table.level(), table.buckets(), low, high};
+  coarsen(found);
+  return found;
+}
+
+// Those of a few samples that many of them have, such as that which no noise met: ascending.
+// None, if they are not most of them.
+std::vector<Bucket> find_atoms(const Tick* values, std::size_t n) {
+  std::array<Tick, kBlock> few;
+  for (std::size_t i = 0; i < kBlock; ++i) few[i] = values[i * (n / kBlock)];
+  std::vector<Bucket> atoms = count_one_by_one(few.data(), kBlock);
+  std::sort(atoms.begin(), atoms.end(), [](Bucket a, Bucket b) { return a.count > b.count; });
+  atoms.resize(std::min(atoms.size(), static_cast<std::size_t>(kAtoms)));
+  std::erase_if(atoms, [](Bucket atom) { return atom.count < Tick{kBlock / 64}; });
+  Tick all = 0;
+  for (const Bucket& atom : atoms) all += atom.count;
+  if (2 * all < Tick{kBlock}) return {};
+  std::sort(atoms.begin(), atoms.end(), [](Bucket a, Bucket b) { return a.start < b.start; });
+  return atoms;
+}
+
 // Keys are unsigned, and ascend as samples do.
 using Key = std::uint64_t;
 constexpr Key kSign = Key{1} << 63;
@@ -274,28 +303,29 @@ Histogram count(const Tick* values, std::size_t n) {
   if (n == 0) return {};
   if (n > kMostAtOnce)
     return merge(count(values, kMostAtOnce), count(values + kMostAtOnce, n - kMostAtOnce));
-  Tick low = values[0], high = low;
-  choose_loops().extend(values, n, &low, &high);
-  // Many samples may be alike, such as those that no noise met: the smallest of a few tells which.
-  const std::size_t few = std::min(n, kBlock);
-  const Tick usual = *std::min_element(values, values + few);
-  if (2 * static_cast<std::size_t>(std::count(values, values + few, usual)) > few) {
-    std::vector<Tick> others(n);
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      others[used] = values[i];
-      used += values[i] != usual;
+  std::vector<Bucket> atoms;
+  if (n >= 2 * kBlock) atoms = find_atoms(values, n);
+  if (atoms.empty()) return count_different(values, n);
+
+  std::array<Tick, kAtoms> starts;
+  std::array<std::size_t, kAtoms> counts{};
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = atoms[i % atoms.size()].start;
+  std::vector<Tick> others(n);
+  std::array<std::uint8_t, kBlock> flags;
+  std::size_t used = 0, at = 0;
+  for (; at + kBlock <= n; at += kBlock) {
+    choose_loops().flag_others(values + at, starts.data(), counts.data(), flags.data());
+    for (std::size_t i = 0; i < kBlock; ++i) {  // no branch, which would be a guess
+      others[used] = values[at + i];
+      used += flags[i];
     }
-    const Histogram same{0, {{usual, static_cast<Tick>(n - used)}}, usual, usual};
-    return merge(same, count(others.data(), used));
   }
-  if (n <= kMostBuckets) return {0, count_one_by_one(values, n), low, high};
-  Table table(values, n, low, high);
-  // Fewer would not tell at which finer level there are too many.
-  while (table.level() > 0 && table.filled() <= kMostBuckets) table.divide();
-  Histogram found{table.level(), table.buckets(), low, high};
-  coarsen(found);
-  return found;
+  used = static_cast<std::size_t>(
+      std::copy(values + at, values + n, others.begin() + static_cast<std::ptrdiff_t>(used)) -
+      others.begin());
+  for (std::size_t i = 0; i < atoms.size(); ++i) atoms[i].count = static_cast<Tick>(counts[i]);
+  const Histogram alike{0, atoms, atoms.front().start, atoms.back().start};
+  return used == 0 ? alike : merge(alike, count_different(others.data(), used));
 }
 
 Histogram merge(const Histogram& one, const Histogram& other) {

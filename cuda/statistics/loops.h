@@ -10,6 +10,7 @@ namespace jf::statistics {
 
 constexpr int kDigits = 11;          // binary digits of a sample's size that its bucket tells
 constexpr std::size_t kBlock = 256;  // realizations that are summed up at once, in the cache
+constexpr int kAtoms = 4;            // values that many samples have
 constexpr int kNarrow = 28;          // bits up to which sums over a block take no more than 64
 
 struct Loops {
@@ -18,6 +19,8 @@ struct Loops {
   void (*gather)(const void* from, int bytes, std::ptrdiff_t row, std::size_t n, Tick* out);
   // The ends of a run of samples; low and high hold those of the samples before.
   void (*extend)(const Tick* x, std::size_t n, Tick* low, Tick* high);
+  // The same of each of `columns` columns, whose rows lie behind one another.
+  void (*extend_rows)(const Tick* x, std::size_t n, std::size_t columns, Tick* low, Tick* high);
   // Digits of 32 bits of x - base; the second ones where `second` is not null.
   void (*split)(const Tick* x, Tick base, std::size_t n, std::uint32_t* first,
                 std::uint32_t* second);
@@ -41,6 +44,8 @@ struct Loops {
   // x / y in whole multiples of 1 / one, at most `most`; 0 / 0 is 1.
   void (*quotients)(const Tick* x, const Tick* y, std::size_t n, double one, double most,
                     Tick* out);
+  // Adds how often a block has each of kAtoms values, and writes the flags of other samples.
+  void (*flag_others)(const Tick* x, const Tick* atoms, std::size_t* counts, std::uint8_t* flags);
   // The number of each sample's bucket at a level, less `first`, in its last 32 digits. At each
   // number of dropped digits there are 2^(kDigits - 1), of an octave of sizes; at the last one, all
   // that are left. `far`: all samples are above 0, and their buckets drop so many.

@@ -37,6 +37,32 @@ void extend(const Tick* x, std::size_t n, Tick* low, Tick* high) {
   *high = most;
 }
 
+void extend_rows(const Tick* __restrict x, std::size_t n, std::size_t columns, Tick* __restrict low,
+                 Tick* __restrict high) {
+  // Of several rows at once, which fill registers whatever the number of columns.
+  constexpr std::size_t kRows = 8, kMost = 64;
+  Tick least[kRows * kMost], most[kRows * kMost];
+  std::size_t r = 0;
+  if (columns <= kMost) {
+    const std::size_t several = kRows * columns;
+    for (std::size_t i = 0; i < several; ++i) {
+      least[i] = low[i % columns];
+      most[i] = high[i % columns];
+    }
+    for (; r + kRows <= n; r += kRows, x += several)
+      for (std::size_t i = 0; i < several; ++i) {
+        least[i] = x[i] < least[i] ? x[i] : least[i];
+        most[i] = x[i] > most[i] ? x[i] : most[i];
+      }
+    for (std::size_t i = 0; i < several; ++i) {
+      extend(least + i, 1, low + i % columns, high + i % columns);
+      extend(most + i, 1, low + i % columns, high + i % columns);
+    }
+  }
+  for (; r < n; ++r, x += columns)
+    for (std::size_t c = 0; c < columns; ++c) extend(x + c, 1, low + c, high + c);
+}
+
 void split(const Tick* __restrict x, Tick base, std::size_t n, Digit* __restrict first,
            Digit* __restrict second) {
   const Word less = static_cast<Word>(base);  // unsigned: a difference of any two is right
@@ -128,6 +154,25 @@ void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n
   }
 }
 
+void flag_others(const Tick* __restrict x, const Tick* __restrict atoms,
+                 std::size_t* __restrict counts, std::uint8_t* __restrict flags) {
+  static_assert(kAtoms == 4);
+  const Tick a = atoms[0], b = atoms[1], c = atoms[2], d = atoms[3];
+  Word of_a = 0, of_b = 0, of_c = 0, of_d = 0;
+  for (std::size_t r = 0; r < kBlock; ++r) {
+    of_a += x[r] == a ? 1 : 0;
+    of_b += x[r] == b ? 1 : 0;
+    of_c += x[r] == c ? 1 : 0;
+    of_d += x[r] == d ? 1 : 0;
+  }
+  for (std::size_t r = 0; r < kBlock; ++r)
+    flags[r] = (x[r] != a) & (x[r] != b) & (x[r] != c) & (x[r] != d);
+  counts[0] += of_a;
+  counts[1] += of_b;
+  counts[2] += of_c;
+  counts[3] += of_d;
+}
+
 void number(const Tick* __restrict x, std::size_t n, int level, bool far, Digit first,
             Digit* __restrict out) {
   constexpr int kKept = kDigits - 1;
@@ -151,8 +196,8 @@ void number(const Tick* __restrict x, std::size_t n, int level, bool far, Digit 
 
 }  // namespace
 
-const Loops JF_NAME(loops_, JF_ISA) = {
-    gather,           extend,  split, dot_narrow, dot,       dot_three,
-    dot_three_narrow, compare, sum,   add_scaled, quotients, number};
+const Loops JF_NAME(loops_, JF_ISA) = {gather,     extend,    extend_rows,      split,   dot_narrow,
+                                       dot,        dot_three, dot_three_narrow, compare, sum,
+                                       add_scaled, quotients, flag_others,      number};
 
 }  // namespace jf::statistics

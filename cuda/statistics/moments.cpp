@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "cpu/instruction_sets.h"
 #include "statistics/loops.h"
@@ -79,6 +80,15 @@ Ends column_ends(const SampleColumns& samples) {
   const Loops& loops = choose_loops();
   Ends found{std::vector<Tick>(samples.columns.size(), std::numeric_limits<Tick>::max()),
              std::vector<Tick>(samples.columns.size(), std::numeric_limits<Tick>::min())};
+  const auto columns = static_cast<std::ptrdiff_t>(samples.columns.size());
+  std::ptrdiff_t in_order = 0;
+  while (in_order < columns && samples.columns[static_cast<std::size_t>(in_order)] == in_order)
+    ++in_order;
+  if (samples.bytes == sizeof(Tick) && in_order == columns && samples.row == columns) {
+    loops.extend_rows(static_cast<const Tick*>(samples.data), samples.realizations,
+                      samples.columns.size(), found.low.data(), found.high.data());
+    return found;
+  }
   for_each_column(
       samples, loops,
       [&](std::size_t c, const Tick* values, std::size_t size) {
@@ -107,15 +117,21 @@ template void pack(const SampleColumns& samples, const Tick* base, std::uint64_t
 
 template <class Offset>
 void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed) {
+  const Loops& loops = choose_loops();
+  std::size_t at = 0;
   for_each_column(
-      samples, choose_loops(),
+      samples, loops,
       [&](std::size_t c, const Tick* values, std::size_t size) {
-        Offset* out = packed + c * samples.realizations;
-        for (std::size_t r = 0; r < size; ++r)
-          out[r] = static_cast<Offset>(static_cast<std::uint64_t>(values[r]) -
-                                       static_cast<std::uint64_t>(base[c]));
+        Offset* out = packed + c * samples.realizations + at;
+        if constexpr (std::is_same_v<Offset, std::uint32_t>) {
+          loops.split(values, base[c], size, out, nullptr);
+        } else {
+          for (std::size_t r = 0; r < size; ++r)
+            out[r] = static_cast<Offset>(static_cast<std::uint64_t>(values[r]) -
+                                         static_cast<std::uint64_t>(base[c]));
+        }
       },
-      [&] { packed += kBlock; });
+      [&] { at += kBlock; });
 }
 
 template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);

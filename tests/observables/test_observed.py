@@ -23,6 +23,8 @@ from jitterfly.observables import (
     Ticks,
     decide,
 )
+from jitterfly.observables.summary import SampleStatistics
+from jitterfly.stats import CrossMoments
 
 COLUMNS = tuple(Column("", f"T={T}") for T in range(4))
 SECOND = 10**12
@@ -273,6 +275,27 @@ def test_summaries_merge_in_any_order():
     assert one == Summary.of(RAW, MEASURES)
     with pytest.raises(ValueError, match="other columns or measures"):
         one + Summary.of(RAW, MEASURES[:1])
+
+
+@pytest.mark.parametrize("differs", [None, 0, 299, 2999])
+def test_what_is_made_once_of_columns_that_are_alike(differs):
+    values = np.repeat(np.random.default_rng(5).integers(10**9, 2 * 10**9, (3000, 1)), 4, axis=1)
+    values[:, 3] += 1
+    if differs is not None:
+        values[differs, 1] += 1
+    ticks = Ticks(COLUMNS, values)
+    alike = ticks.by_columns().first_alike()
+    first = [0, 0, 0, 3] if differs is None else [0, 1, 2, 3]
+    assert [COLUMNS.index(alike[column]) for column in COLUMNS] == first
+    found, each = Summary.of(ticks, MEASURES), SampleStatistics(ticks.linear_form)
+    assert found.cross_moments == CrossMoments.of(values)
+    for measure in MEASURES:
+        assert found.third_moments[measure.key] == each.third_moments(measure)
+        if measure.distribution:
+            assert found.histograms[measure.key] == each.histogram(measure)
+        if measure.distribution and measure.is_ratio:
+            assert found.win_counts[measure.key] == each.win_counts(measure)
+    assert Summary.from_bytes(found.to_bytes()) == found
 
 
 def test_of_many_columns_those_are_summed_that_are_read():

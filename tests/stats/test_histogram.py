@@ -170,13 +170,16 @@ def test_more_samples_than_one_table_takes():
     assert many.counts.tolist() == (71 * one.counts).tolist()
 
 
-@pytest.mark.parametrize("name", ["at the smallest", "at another"])
-def test_many_alike(name):
-    values = shapes(30_000)["long tail"]
-    values[: 25_000 if name == "at the smallest" else 200] = values.min() - 3
-    values[200 : 200 if name == "at the smallest" else 20_000] = values.max()
+@pytest.mark.parametrize("shares", [(0.9,), (0.3, 0.25, 0.2), (0.2,) * 5, (0.5, 0.5)])
+@pytest.mark.parametrize("count", [300, 600, 30_000])
+def test_many_alike(shares, count):
+    values = shapes(count)["long tail"]
+    rng = np.random.default_rng(len(shares))
+    atoms = np.array([values.min() - 3, values.max() + 5, *(FAR + 10**7 * np.arange(1, 4))])
+    drawn = rng.choice(len(shares) + 1, count, p=[*shares, max(1 - sum(shares), 0.0)])
+    values = np.where(drawn < len(shares), atoms[np.minimum(drawn, len(shares) - 1)], values)
     expected = counted_one_by_one(values)
-    for order in (values, values[::-1].copy(), np.random.default_rng(1).permutation(values)):
+    for order in (values, np.sort(values), np.sort(values)[::-1].copy()):
         found = Histogram.of(order)
         assert (found.level, found.starts.tolist(), found.counts.tolist()) == expected
         assert (found.min, found.max) == (values.min(), values.max())

@@ -21,6 +21,8 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 PICKS = ("only", "smallest numerator", "smallest denominator", "set")
 SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
+_FEW = 256  # samples in which columns differ unless they are alike, nearly always
+_MOST_COMPARED = 64  # columns
 PACKINGS, WIDEST = ("<u1", "<u2", "<u4"), "<u8"
 """Types of what samples are above the smallest one of their column."""
 
@@ -46,6 +48,7 @@ class Piece:
     def __init__(self, values: npt.NDArray[Any], base: Integers | None = None) -> None:
         self._held = values, base  # exchanged as one, by another thread
         self._prepared: Callable[[], CrossMoments] | None = None
+        self._first: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self._held[0])
@@ -79,13 +82,30 @@ class Piece:
         """Sum up, and keep each column in one run: to gather one from rows touches all memory."""
         if self._held[1] is None:
             self._held = _narrow_columns(self._held[0])
-        values, base = self._held
-        return CrossMoments.of(values, base=base)
+        return self._sum_up(range(self.shape[1]))
 
     def by_columns(self) -> Piece:
         """Return the same samples with each column in one run."""
         values, base = self._held
         return Piece(*_narrow_columns(values)) if base is None else self
+
+    def _sum_up(self, index: Sequence[int]) -> CrossMoments:
+        """Sum up some columns, of those that are alike the first."""
+        (values, base), first = self._held, self.first_alike()
+        read = list(dict.fromkeys(first[i] for i in index))
+        moments = CrossMoments.of(values, read, base)
+        return moments if len(read) == len(index) else moments.take(
+            [read.index(first[i]) for i in index]
+        )  # fmt: skip
+
+    def first_alike(self) -> Sequence[int]:
+        """For each column the first of its neighbours that are known to have the same samples.
+
+        Beyond some T, more redundancy changes no realization.
+        """
+        if self._first is None:
+            self._first = _first_alike(*self._held)
+        return self._first
 
     def put_linear_form(
         self, index: Sequence[int], coefficients: Sequence[int], constant: int, out: Integers
@@ -103,13 +123,24 @@ class Piece:
         """Exact sums and products over some columns."""
         if self._prepared is not None:
             return self._prepared().take(index)
-        values, base = self._held
-        return CrossMoments.of(values, index, base)
+        return self._sum_up(index)
 
     def between(self, first: int, end: int) -> Piece:
         """Some of the realizations; itself where it is all of them."""
         values, base = self._held
         return self if end - first >= len(self) else Piece(values[first:end], base)
+
+
+def _first_alike(values: npt.NDArray[Any], base: Integers | None) -> Sequence[int]:
+    first = list(range(values.shape[1]))
+    if base is None or not values.flags.f_contiguous or len(first) > _MOST_COMPARED:
+        return first
+    for i in first[1:]:
+        one, other = values[:, i - 1], values[:, i]
+        alike = base[i - 1] == base[i] and np.array_equal(one[:_FEW], other[:_FEW])
+        if alike and np.array_equal(one, other):
+            first[i] = first[i - 1]
+    return first
 
 
 def _narrow_columns(values: Integers) -> tuple[npt.NDArray[Any], Integers | None]:
@@ -209,6 +240,11 @@ class Ticks:
         """Return the same samples for who reads each column several times."""
         return Ticks(self.columns, *(part.by_columns() for part in self.parts))
 
+    def first_alike(self) -> dict[Column, Column]:
+        """Each column, and the first of those that are known to have the same samples."""
+        numbers = self.parts[0].first_alike() if len(self.parts) == 1 else range(len(self.columns))
+        return {column: self.columns[i] for column, i in zip(self.columns, numbers, strict=True)}
+
     def first(self, count: int) -> Ticks:
         """The first `count` realizations; no copy of large parts."""
         starts = np.cumsum([0, *map(len, self.parts)]).tolist()
@@ -269,6 +305,10 @@ class LinearForm:
     def columns(self) -> tuple[Column, ...]:
         """The columns it is made of, each once."""
         return tuple(dict.fromkeys(column for _, column in self.terms))
+
+    def renamed(self, columns: Mapping[Column, Column]) -> LinearForm:
+        """Return the form of other columns, one for each."""
+        return LinearForm(tuple((c, columns[column]) for c, column in self.terms), self.constant)
 
     def vector(self, columns: Sequence[Column]) -> tuple[int, ...]:
         """Return the coefficients over `columns`, then the constant."""

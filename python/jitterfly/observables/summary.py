@@ -39,10 +39,18 @@ class SampleStatistics:
     ----------
     value_of : callable
         The value of a form in every realization, in ticks.
+    alike : mapping of Column to Column, optional
+        The first of those with the same samples, for each: forms of them have the same statistics.
     """
 
-    def __init__(self, value_of: Callable[[LinearForm], Integers]) -> None:
+    def __init__(
+        self,
+        value_of: Callable[[LinearForm], Integers],
+        alike: Mapping[Column, Column] | None = None,
+    ) -> None:
         self._value_of = value_of
+        self._alike = alike
+        self._renamed: dict[LinearForm, LinearForm] = {}  # of the first of columns that are alike
         self._values: dict[LinearForm, Integers] = {}  # those that were asked for last
         self._made: dict[tuple[Any, ...], Any] = {}
 
@@ -56,7 +64,7 @@ class SampleStatistics:
         def make(*values: Integers) -> ThirdMoments:
             # A form is in many measures: those of it alone are made once.
             alone = []
-            for form, own in zip(measure.forms, values, strict=True):
+            for form, own in zip(self._forms(measure), values, strict=True):
                 key = (ThirdMoments, form)
                 if key not in self._made:
                     self._made[key] = ThirdMoments.of(own)
@@ -73,11 +81,20 @@ class SampleStatistics:
 
     def values(self, measure: Measure) -> list[Integers]:
         """The value of each form of a measure in every realization; nobody may write into it."""
-        known = self._values
+        known, forms = self._values, self._forms(measure)
         self._values = {
-            form: known[form] if form in known else self._value_of(form) for form in measure.forms
+            form: known[form] if form in known else self._value_of(form) for form in forms
         }
-        return [self._values[form] for form in measure.forms]
+        return [self._values[form] for form in forms]
+
+    def _forms(self, measure: Measure) -> tuple[LinearForm, ...]:
+        """The forms of a measure, of the first of columns that are alike."""
+        if self._alike is None:
+            return measure.forms
+        for form in measure.forms:
+            if form not in self._renamed:
+                self._renamed[form] = form.renamed(self._alike)
+        return tuple(self._renamed[form] for form in measure.forms)
 
     @property
     def nbytes(self) -> int:
@@ -85,7 +102,7 @@ class SampleStatistics:
         return sum(values.nbytes for values in self._values.values())
 
     def _once(self, make: Callable[..., T], measure: Measure, what: Any = None) -> T:
-        key = (what or make, *measure.forms)
+        key = (what or make, *self._forms(measure))
         if key not in self._made:
             self._made[key] = make(*self.values(measure))
         found: T = self._made[key]
@@ -139,7 +156,7 @@ class Summary:
         if len(columns) > MAX_COLUMNS:  # moments take time and memory by the square
             read = columns_of(chosen.values())
             columns = tuple(column for column in columns if column in read)
-        made = SampleStatistics(ticks.linear_form)
+        made = SampleStatistics(ticks.linear_form, ticks.first_alike())
         histograms, win_counts, third_moments = {}, {}, {}
         for key, measure in chosen.items():  # all of one, whose forms are at hand
             if measure.distribution:
@@ -181,7 +198,11 @@ class Summary:
     def to_bytes(self) -> bytes:
         """A line of JSON, then the parts that it gives the lengths of."""
         parts = {"gram": self.cross_moments.to_bytes()}
-        parts |= {key: self.histograms[key].to_bytes() for key in sorted(self.histograms)}
+        histograms = {key: self.histograms[key] for key in sorted(self.histograms)}
+        written = {
+            id(one): one.to_bytes() for one in {id(o): o for o in histograms.values()}.values()
+        }
+        parts |= {key: written[id(one)] for key, one in histograms.items()}
         head = {
             "columns": [[column.variant, column.name] for column in self.columns],
             "parts": [[key, len(part)] for key, part in parts.items()],
