@@ -335,10 +335,18 @@ Histogram merge(const Histogram& one, const Histogram& other) {
                   std::min(one.low, other.low),
                   std::max(one.high, other.high)};
   found.buckets.resize(one.buckets.size() + other.buckets.size());
-  std::merge(one.buckets.begin(), one.buckets.end(), other.buckets.begin(), other.buckets.end(),
-             found.buckets.begin(),
-             [](const Bucket& a, const Bucket& b) { return a.start < b.start; });
-  join(found.buckets, found.level);
+  auto a = one.buckets.begin(), b = other.buckets.begin();
+  auto to = found.buckets.begin();
+  while (a != one.buckets.end() && b != other.buckets.end()) {  // no branch, which would be a guess
+    const bool from_a = a->start <= b->start, from_b = b->start <= a->start;
+    *to++ = {from_a ? a->start : b->start, from_a * a->count + from_b * b->count};
+    a += from_a;
+    b += from_b;
+  }
+  to = std::copy(a, one.buckets.end(), to);
+  to = std::copy(b, other.buckets.end(), to);
+  found.buckets.erase(to, found.buckets.end());
+  if (one.level != other.level) join(found.buckets, found.level);
   coarsen(found);
   return found;
 }

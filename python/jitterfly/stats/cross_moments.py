@@ -258,34 +258,34 @@ class ThirdMoments:
         count, several = len(samples[0]), len(samples)
         found = core.third_moments(samples)
         digits = found["digits"] * several
-        # A sample is the smallest one and its digits, each times a weight; number 0 is one. Digit
-        # i is of sample i % several; three of the same one of two are not summed up.
-        numbers: list[tuple[int, ...]] = [(0, 0, 0), *((0, 0, i) for i in range(1, digits + 1))]
-        numbers += [(0, *pair) for pair in combinations_with_replacement(range(1, digits + 1), 2)]
-        triples = combinations_with_replacement(range(1, digits + 1), 3)
-        numbers += [
-            three for three in triples if several == 1 or len({i % several for i in three}) > 1
-        ]
-        totals = [count, *found["sums"], *found["products"], *found["triples"]]
-        total = dict(zip(numbers, totals, strict=True))
-        weights = [
-            {0: low} | {i + 1: 1 << (_DIGIT * (i // several))
-                        for i in range(number, digits, several)}
-            for number, low in enumerate(found["low"])
-        ]  # fmt: skip
+        # Digit i is of sample i % several; three of the same one of two are not summed up.
+        total = dict[tuple[int, ...], int]()
+        for size, name in enumerate(("sums", "products", "triples"), 1):
+            numbers = combinations_with_replacement(range(digits), size)
+            if name == "triples" and several > 1:
+                numbers = (three for three in numbers if len({i % several for i in three}) > 1)
+            total.update(zip(numbers, found[name], strict=True))
 
-        def sum_of(*factors: dict[int, int]) -> int:
+        def above(*of: int) -> int:
+            """Return the sum of products of what samples are above the smallest of theirs."""
+            places = product(*(range(number, digits, several) for number in of))
             return sum(
-                a * b * c * total[tuple(sorted((i, j, k)))]
-                for (i, a), (j, b), (k, c) in product(*(own.items() for own in factors))
+                total[tuple(sorted(place))] << _DIGIT * sum(i // several for i in place)
+                for place in places
             )
 
-        x, y = weights[0], weights[-1]
+        def sum_of(i: int, j: int) -> int:
+            """Return the sum of x^2 y, where x is sample i and y sample j."""
+            x, y = found["low"][i], found["low"][j]
+            constant = count * x * x * y + 2 * x * y * above(i) + x * x * above(j)
+            return constant + y * above(i, i) + 2 * x * above(i, j) + above(i, i, j)
+
+        sums: tuple[int, ...]
         if several == 1:
-            sums: tuple[int, ...] = (sum_of(x, x, x),)
+            sums = (sum_of(0, 0),)
         else:
             first, last = alone or map(cls.of, samples)
-            sums = (*first.sums, sum_of(x, x, y), sum_of(x, y, y), *last.sums)
+            sums = (*first.sums, sum_of(0, 1), sum_of(1, 0), *last.sums)
         unequal = found["less"] + found["more"]
         return cls(sums, tuple(found["low"]), tuple(found["high"]), unequal, found["nonzero"])
 
