@@ -50,7 +50,7 @@ class SampleStatistics:
     ) -> None:
         self._value_of = value_of
         self._alike = alike
-        self._renamed: dict[LinearForm, LinearForm] = {}  # of the first of columns that are alike
+        self._renamed: dict[str, tuple[LinearForm, ...]] = {}
         self._values: dict[LinearForm, Integers] = {}  # those that were asked for last
         self._made: dict[tuple[Any, ...], Any] = {}
 
@@ -91,10 +91,10 @@ class SampleStatistics:
         """The forms of a measure, of the first of columns that are alike."""
         if self._alike is None:
             return measure.forms
-        for form in measure.forms:
-            if form not in self._renamed:
-                self._renamed[form] = form.renamed(self._alike)
-        return tuple(self._renamed[form] for form in measure.forms)
+        if measure.key not in self._renamed:
+            renamed = (form.renamed(self._alike) for form in measure.forms)
+            self._renamed[measure.key] = tuple(renamed)
+        return self._renamed[measure.key]
 
     @property
     def nbytes(self) -> int:

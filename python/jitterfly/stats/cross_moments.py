@@ -261,9 +261,11 @@ class ThirdMoments:
         # Digit i is of sample i % several; three of the same one of two are not summed up.
         total = dict[tuple[int, ...], int]()
         for size, name in enumerate(("sums", "products", "triples"), 1):
-            numbers = combinations_with_replacement(range(digits), size)
-            if name == "triples" and several > 1:
-                numbers = (three for three in numbers if len({i % several for i in three}) > 1)
+            numbers = (
+                places
+                for places in combinations_with_replacement(range(digits), size)
+                if size < 3 or several == 1 or len({i % several for i in places}) > 1
+            )
             total.update(zip(numbers, found[name], strict=True))
 
         def above(*of: int) -> int:
