@@ -76,7 +76,8 @@ void check_packed(const std::vector<Tick>& values) {
   const SampleColumns rows{values.data(), values.size() / 3, 3, {0, 2}};
   const std::vector<Tick> bases{base, base};
   pack_columns(rows, bases.data(), packed.data());
-  expect(packed[rows.realizations] == static_cast<Offset>(values[2] - base), "no columns");
+  const auto third = static_cast<std::uint64_t>(values[2]) - static_cast<std::uint64_t>(base);
+  expect(packed[rows.realizations] == static_cast<Offset>(third), "no columns");
 }
 
 template <class Sample>
