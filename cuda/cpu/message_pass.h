@@ -3,7 +3,8 @@
 //
 // T = Lanes: a register holds the same rank of several realizations, so that whoever the partner of
 // a rank is, its state is a register too, and noise of any kind is met lane by lane. T = Tick: the
-// same of one realization, without registers.
+// same of one realization, without registers. In short trees few lanes meet noise: those of several
+// ranks do it together (message_noise.h).
 //
 // Steps in which all partners are near each other are done together, for one block of ranks after
 // the other, so that the state of these ranks stays in the nearest cache.
@@ -19,11 +20,18 @@
 namespace jf {
 namespace {
 
+// Of cpu/message_noise.h.
+template <class T>
+class NoiseHits;
+template <class T>
+struct NotedNoise;
+
 template <class T, class Noise, class Network, bool kLinks, class R>
 class MessageRun {
   static constexpr int kLanesOf = sizeof(T) / sizeof(Tick);
   static constexpr int kTogether = 8;
   using Ranks = MessageExecutor<T, Noise, Network, kLinks, R>;
+  static constexpr bool kCanSettle = is_general<Noise> && kLanesOf > 1;
   using Turn = typename Ranks::Turn;
 
  public:
@@ -34,7 +42,8 @@ class MessageRun {
         network_(network),
         chunks_(p_, *job.pass, kLanesOf, job.capture != nullptr),
         noise_(noise),
-        ranks_{p_, noise_, network, realizations, job.state, seed} {}
+        ranks_{p_, noise_, network, realizations, job.state, seed},
+        settles_(settles()) {}
 
   void run() {
     const int end = job_.pass->end;
@@ -133,6 +142,7 @@ class MessageRun {
       auto* const all = static_cast<typename Noise::Cursor*>(job_.cursors);
       noise_.cursors = all + (chunks_.roots - from) * each;
       noise_.rank_shift = 0;
+      if (settles_) return;  // nobody looks at them
       // They were of the chunk before: a cursor of another realization is begun anew.
       for (auto* c = noise_.cursors + from * each; c < noise_.cursors + to * each; ++c)
         c->owner = ~ranks_.realization;
@@ -155,8 +165,8 @@ class MessageRun {
   }
   void begin(std::int64_t from, std::int64_t to) {
     std::int64_t i = from;
-    if constexpr (std::is_same_v<Noise, Periodic> && kLanesOf > 1)
-      if (job_.first_pass && noise_.drawn_alone()) i = begin_together(from, to);
+    if constexpr (kDrawsTogether)
+      if (job_.first_pass && draws_together()) i = begin_together(from, to);
     for (; i < to; ++i) begin_rank(i);
     work_done(to - from);
   }
@@ -164,15 +174,24 @@ class MessageRun {
     load(i);
     ranks_.begin(i, job_.pass->load != 0, job_.first_pass);
   }
-  // Neighbours share random numbers: some are drawn together. Returns the first rank that is left.
+  // Several ranks draw together: neighbours may share random numbers, and a block of Philox alone
+  // waits for itself. Returns the first rank that is left.
+  static constexpr bool kDrawsTogether =
+      (std::is_same_v<Noise, Periodic> || is_general<Noise>) && kLanesOf > 1;
+  bool draws_together() const {
+    if constexpr (is_general<Noise>)
+      return ranks_.spacing == 1 && noise_.interval_count > 0;
+    else
+      return noise_.drawn_alone();
+  }
   std::int64_t begin_together(std::int64_t i, std::int64_t to) const {
-    T phases[kTogether];
+    T next[kTogether];
     for (; i + kTogether <= to; i += kTogether) {
-      draw_phases(ranks_.noise, ranks_.seed, i, ranks_.realization, phases);
+      first_together(ranks_.noise, ranks_.seed, i, ranks_.realization, next);
       for (int k = 0; k < kTogether; ++k) {
         load(i + k);
         ranks_.begin_times(i + k, job_.pass->load != 0, job_.first_pass);
-        ranks_.begin_next(i + k, ranks_.noise.first_of(phases[k]));
+        ranks_.begin_next(i + k, next[k]);
       }
     }
     return i;
@@ -233,12 +252,73 @@ class MessageRun {
       first = from / all.stride;
       all.count = std::min(all.count, (to + all.stride - 1) / all.stride);
     }
+    if (settles_) {
+      if constexpr (kCanSettle) send_and_settle(s, number, all, first);
+      return work_done(2 * std::max<std::int64_t>(0, all.count - first));
+    }
     send_and_receive(
         ranks_, s, number, all, first,
         [this](const Turn& turn, std::int64_t i) JF_INLINE { return ranks_.send(turn, i); },
         [this](const Turn& turn, std::int64_t i, T left)
             JF_INLINE { ranks_.receive(turn, i, left); });
     work_done(2 * std::max<std::int64_t>(0, all.count - first));  // below 0: behind the last one
+  }
+
+  // Whether send_and_settle() alone meets noise: in trees, which are over before most ranks meet
+  // any, under noise that acts on steps by its intervals only.
+  bool settles() const {
+    if constexpr (kCanSettle) {
+      constexpr std::int32_t kDelayed = 1 << kReceiveRole | 1 << kSendRole;
+      if (job_.pass->load || !job_.first_pass || noise_.speed_count > 0 ||
+          (noise_.roles & kDelayed) != 0 || noise_.interval_count > NoiseHits<T>::kMostSources)
+        return false;
+      Tick time = kLatest;  // that is left
+      for (std::int32_t j = 0; j < noise_.interval_count; ++j)
+        time = std::min(time, noise_.intervals[j].usual_distance(noise_.words));
+      for (int i = job_.pass->begin; i < job_.pass->end; ++i) {
+        const Step& s = p_.steps[i];
+        const bool idle = s.kind == kCompute && s.map == 0 && p_.costs.work == 0;
+        if (s.kind == kObserve || (idle && p_.rank_delay_count == 0)) continue;
+        if (s.kind != kMessage || s.map != kTree) return false;
+        const MessageCost& m = p_.message_costs[s.cost];
+        const Tick each = m.send + m.transit + m.receive;
+        if (each > time / s.repeat) return false;
+        time -= s.repeat * each;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  // Of a turn of a tree, a few messages at a time: all are sent, then those sends that meet noise
+  // are done, and the same with receives.
+  void send_and_settle(const Step& s, std::int32_t number, const TurnMessages& all,
+                       std::int64_t first) {
+    NoiseHits<T> hits;
+    const NotedNoise<T> noted{&hits};
+    const MessageExecutor<T, NotedNoise<T>, Network, kLinks, R> ranks{
+        p_, noted, network_, ranks_.realization, ranks_.s, ranks_.seed, ranks_.spacing};
+    const Turn turn(p_, network_, s, number, all.cost);
+    const MessageState& state = ranks_.s;
+    const auto settle = [&](Tick work, bool sends) JF_INLINE {
+      hits.settle(noise_, work, [&](Tick rank, Tick lane, Tick end, Tick next) JF_INLINE {
+        const std::int64_t place = state.place(rank >> noise_.rank_shift) + lane;
+        state.sent[place] = state.busy[place] = end;
+        state.next[place] = next;
+        if constexpr (kLinks)
+          if (sends) state.out[place] = end + (turn.cost.gap - turn.cost.send);
+      });
+    };
+    for (std::int64_t k = first; k < all.count; k += NoiseHits<T>::kSteps) {
+      const std::int64_t end = std::min<std::int64_t>(k + NoiseHits<T>::kSteps, all.count);
+      for (std::int64_t m = k; m < end; ++m) ranks.send(turn, all.ranks_of(m).from);
+      settle(turn.cost.send, true);
+      for (std::int64_t m = k; m < end; ++m) {
+        const auto [from, to] = all.ranks_of(m);
+        ranks.receive(turn, to, ranks.get(state.busy, from));
+      }
+      settle(turn.cost.receive, false);
+    }
   }
 
   void observe(const Step& s, std::int64_t from, std::int64_t to) {
@@ -275,6 +355,7 @@ class MessageRun {
   const MessageChunks chunks_;
   Noise noise_;
   Ranks ranks_;  // all, the roots, or those of a chunk
+  const bool settles_;
   bool begun_ = false, observing_ = true;
   std::int64_t done_ = 0;
   bool stop_ = false;

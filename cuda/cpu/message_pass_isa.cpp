@@ -2,7 +2,7 @@
 
 // First: templates see only those overloads for registers, which have no namespace, that are
 // declared before them.
-#include "cpu/simd_philox.h"
+#include "cpu/message_noise.h"
 
 #include "cpu/message_pass.h"
 

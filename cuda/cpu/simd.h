@@ -236,4 +236,64 @@ JF_HD ULanes gather_half(const std::uint64_t* table, ULanes index) {
 #endif
 }
 
+JF_HD ULanes load_anywhere(const std::uint64_t* p) {
+  ULanes v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+// The lanes of v that are above x, as bits.
+JF_HD unsigned lanes_above(ULanes v, std::uint64_t x) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epu64_mask((__m512i)v, (__m512i)(ULanes{} + x));
+#else
+  return lanes_with((ULanes)(v > ULanes{} + x), ~std::uint64_t{0});
+#endif
+}
+
+// Stores those lanes of v that `which` has, in a row from p on, where a register has room. Returns
+// how many they are.
+JF_HD int store_some(Tick* p, Lanes v, Lanes which) {
+#if defined(__AVX512F__)
+  const __mmask8 mask = _mm512_test_epi64_mask((__m512i)which, (__m512i)which);
+  _mm512_storeu_si512(p, _mm512_maskz_compress_epi64(mask, (__m512i)v));
+  return __builtin_popcount(mask);
+#else
+  int count = 0;
+  for (int k = 0; k < kLanes; ++k) {
+    p[count] = v[k];
+    count += which[k] != 0;
+  }
+  return count;
+#endif
+}
+
+// Of a trace (noise/trace.h), the first interval from `first` to `last` that ends after t, or that
+// has more than t of idle time before it, as the last one has. The table has of each interval the
+// idle and the busy time before it. A register reads those of some intervals in a row.
+JF_HD std::uint64_t first_above(const std::uint64_t* table, std::uint64_t first, std::uint64_t last,
+                                std::uint64_t t, bool idle) {
+  constexpr unsigned kFew = 16, kIdleTimes = 0x55;
+  while (last - first > kFew) {  // where they crowd
+    const std::uint64_t middle = (first + last) >> 1, *entry = table + 2 * middle;
+    const bool passed = entry[0] + (idle ? 0 : entry[3]) <= t;
+    first = passed ? middle + 1 : first;
+    last = passed ? last : middle;
+  }
+  for (;; first += kLanes / 2) {
+    const std::uint64_t* const entry = table + 2 * first;
+    ULanes at = load_anywhere(entry);
+    if (!idle) at += load_anywhere(entry + 3);
+    const unsigned above = lanes_above(at, t) & kIdleTimes;
+    if (above != 0) return first + static_cast<unsigned>(__builtin_ctz(above)) / 2;
+  }
+}
+// In each lane: gathers would be slower.
+JF_HD ULanes first_above(const std::uint64_t* table, ULanes first, ULanes last, ULanes t,
+                         bool idle) {
+  for (int k = 0; k < kLanes; ++k)
+    first[k] = first_above(table, std::uint64_t{first[k]}, std::uint64_t{last[k]},
+                           std::uint64_t{t[k]}, idle);
+  return first;
+}
+
 }  // namespace jf

@@ -5,6 +5,8 @@
 // vector types, which have no namespace, so a template sees only those that are declared before it.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/simd.h"
 
 namespace jf {
@@ -350,19 +352,34 @@ JF_HD ULanes scale64(ULanes u, ULanes range) {
 
 JF_HD ULanes scale64(ULanes u, std::uint64_t range) { return scale64(u, ULanes{} + range); }
 
-// The phases of n ranks from `first` (even) on, if each rank has its own, in a register of
-// realizations each.
-template <class Noise, int n>
-JF_HD void draw_phases(const Noise& noise, const RoundKeys* keys, Tick first, Lanes realizations,
-                       Lanes (&phases)[n]) {
+// The words of n ranks in a register of realizations each, as many at once as there are registers
+// for.
+template <int n>
+JF_HD void draw_words(const RoundKeys* keys, std::uint32_t purpose, const std::uint32_t (&ranks)[n],
+                      Lanes realizations, WordLanes (&words)[n]) {
+  constexpr int kBatch = std::min(n, kLaneBits == 3 ? 4 : 2);
+#pragma GCC unroll 8
+  for (int from = 0; from < n; from += kBatch) {
+    std::uint32_t some[kBatch];
+    WordLanes drawn[kBatch];
+    for (int k = 0; k < kBatch; ++k) some[k] = ranks[from + k];
+    philox4x32_10(*keys, purpose, 0, some, realizations, drawn);
+    for (int k = 0; k < kBatch; ++k) words[from + k] = drawn[k];
+  }
+}
+
+// only_uniform64 of n ranks from `first` (even) on, in a register of realizations each.
+template <int n>
+JF_HD void only_uniforms64(const RoundKeys* keys, std::uint32_t purpose, Tick first,
+                           Lanes realizations, ULanes (&found)[n]) {
   std::uint32_t pairs[n / 2];
   WordLanes words[n / 2];
   for (int k = 0; k < n / 2; ++k) pairs[k] = static_cast<std::uint32_t>((first >> 1) + k);
-  philox4x32_10(*keys, kPhase, 0, pairs, realizations, words);
+  draw_words(keys, purpose, pairs, realizations, words);
   for (int k = 0; k < n / 2; ++k) {
     const Pair<ULanes> both = uniforms(words[k]);
-    phases[2 * k] = noise.template scaled<Lanes>(both.even);
-    phases[2 * k + 1] = noise.template scaled<Lanes>(both.odd);
+    found[2 * k] = both.even;
+    found[2 * k + 1] = both.odd;
   }
 }
 

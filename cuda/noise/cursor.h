@@ -60,11 +60,26 @@ struct OfBits<Tick> {
 template <class T>
 using BitsOf = typename OfBits<T>::U;
 
-// What a source draws from: the same for all ranks that share its draws.
-template <class R>
+// The ranks of a register that has in each lane a rank and a realization of its own. Otherwise all
+// lanes have the same rank.
+template <class T>
+struct EachRank {
+  T ranks;
+};
+
+// The time of a rank, or the times of ranks, in an array of all ranks.
+JF_HD Tick time_of(const std::uint64_t* times, Tick rank) { return static_cast<Tick>(times[rank]); }
+template <class T>
+JF_HD T time_of(const std::uint64_t* times, EachRank<T> each) {
+  return (T)gather(times, (BitsOf<T>)each.ranks);
+}
+
+// What a source draws from: the same for all ranks that share its draws. Key: the number of a
+// stream, or EachRank of them.
+template <class R, class Key = std::uint32_t>
 struct Stream {
   SeedOf<R> seed;
-  std::uint32_t key;
+  Key key;
   R realization;
 };
 

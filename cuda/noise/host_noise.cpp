@@ -191,6 +191,7 @@ Trace Program::append_trace(const std::vector<Tick>& begins, const std::vector<T
     while (passed < n && static_cast<Wide>(begins[passed] - busy[passed]) <= idle) ++passed;
     words.push_back(passed << 32 | ended);
   }
+  words.insert(words.end(), kMaxLanes, 0);  // what a register reads behind the last entry
   trace.offsets = trace.recordings = -1;
   return trace;
 }

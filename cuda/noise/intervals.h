@@ -2,6 +2,8 @@
 // window.
 #pragma once
 
+#include <type_traits>
+
 #include "noise/cursor.h"
 #include "noise/hosts.h"
 #include "noise/node_size.h"
@@ -61,6 +63,13 @@ struct IntervalSource {
                            : first_of<T>(only_uniform64(seed, purpose, key, realization), words);
   }
 
+  // From the begin of an interval to that of the next one, roughly.
+  JF_HD Tick usual_distance(const std::uint64_t* words) const {
+    if (kind == kPeriodicIntervals) return periodic.period;
+    if (kind == kTraceIntervals) return trace.recordings < 0 ? trace.length / trace.count : 0;
+    return renewal.gap.of<Tick>(std::uint64_t{1} << 63, words);  // the median of the gaps
+  }
+
   // The same of what is drawn for it: nothing where phases or offsets are given, or ranks replay
   // recordings of their own; a pair for renewal noise; else one uniform.
   JF_HD bool first_is_drawn() const {
@@ -86,11 +95,16 @@ struct IntervalSource {
     return not_before_window(select(lasts, phase - phase, phase));
   }
 
+  template <class T>
+  JF_HD T not_before_window(T bound) const {
+    return window.begin > 0 ? later(bound, bound - bound + window.begin) : bound;
+  }
+
   // Of periodic noise.
-  template <class R>
-  JF_HD auto phase(const Stream<R>& s, std::int64_t rank, const std::uint64_t* words) const {
+  template <class R, class Key, class Rank>
+  JF_HD auto phase(const Stream<R, Key>& s, Rank rank, const std::uint64_t* words) const {
     using T = TimesOf<R>;
-    if (phases >= 0) return T{} + static_cast<Tick>(words[phases + rank]);
+    if (phases >= 0) return T{} + time_of(words + phases, rank);
     return periodic.scaled<T>(only_uniform64(s.seed, phase_purpose, s.key, s.realization));
   }
 
@@ -111,11 +125,24 @@ struct IntervalSource {
     return {later(c.begin, window.begin), earlier(c.end, window.end)};
   }
   // The same in a register of realizations, of those lanes that `which` has.
-  template <class T>
-  JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations,
-                       std::int64_t rank, const std::uint64_t* words) const {
-    if (!window.hosts.all() && !window.hosts.has(Tick{rank}, words))
-      return {T{} + kNever, T{} + kNever};
+  template <class T, class Rank>
+  JF_HD Interval<T> at(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations, Rank rank,
+                       const std::uint64_t* words) const {
+    const T never = T{} + kNever;
+    if constexpr (std::is_same_v<Rank, Tick>) {
+      if (!window.hosts.all() && !window.hosts.has(rank, words)) return {never, never};
+      return on_hosts(c, which, t, seed, realizations, rank, words);
+    } else {
+      const T acts = window.hosts.only(T{} - 1, T{}, rank.ranks, words);
+      const auto found = on_hosts(c, which & acts, t, seed, realizations, rank, words);
+      return {select(acts, found.begin, never), select(acts, found.end, never)};
+    }
+  }
+
+ private:
+  template <class T, class Rank>
+  JF_HD Interval<T> on_hosts(CursorOf<T>& c, T which, T t, SeedOf<T> seed, T realizations,
+                             Rank rank, const std::uint64_t* words) const {
     const T before = t < window.begin, after = t >= window.end;
     const T looks = which & ~before & ~after;
     if (any(looks)) move(c, looks, t, seed, realizations, rank, words);
@@ -126,25 +153,28 @@ struct IntervalSource {
     return found;
   }
 
- private:
+  JF_HD std::uint32_t key_of(Tick rank) const {
+    return static_cast<std::uint32_t>(nodes.of_rank(rank));
+  }
   template <class T>
-  JF_HD T not_before_window(T bound) const {
-    return window.begin > 0 ? later(bound, bound - bound + window.begin) : bound;
+  JF_HD EachRank<T> key_of(EachRank<T> each) const {
+    return {nodes.of_rank(each.ranks)};
   }
 
-  template <class T, class Mask, class R>
-  JF_HD void move(CursorOf<T>& c, Mask which, T t, SeedOf<R> seed, R realization, std::int64_t rank,
+  template <class T, class Mask, class R, class Rank>
+  JF_HD void move(CursorOf<T>& c, Mask which, T t, SeedOf<R> seed, R realization, Rank rank,
                   const std::uint64_t* words) const {
     const auto stale = which & (c.owner != realization);
     const auto moves = which & (stale | (t < c.from) | (t >= c.end));
     if (!any(moves)) return;
-    const Stream<R> stream{seed, static_cast<std::uint32_t>(nodes.of_rank(rank)), realization};
+    const auto key = key_of(rank);
+    const Stream<R, std::remove_const_t<decltype(key)>> stream{seed, key, realization};
     if (any(stale)) start(c, stale, stream, rank, words);
     seek(c, moves, t, stream, rank, words);
   }
 
-  template <class T, class Mask, class R>
-  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s, std::int64_t rank,
+  template <class T, class Mask, class R, class Key, class Rank>
+  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R, Key>& s, Rank rank,
                    const std::uint64_t* words) const {
     c.owner = select(which, s.realization, c.owner);
     if (kind == kPeriodicIntervals) {
@@ -156,8 +186,8 @@ struct IntervalSource {
     }
   }
 
-  template <class T, class Mask, class R>
-  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R>& s, std::int64_t rank,
+  template <class T, class Mask, class R, class Key, class Rank>
+  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R, Key>& s, Rank rank,
                   const std::uint64_t* words) const {
     if (kind == kPeriodicIntervals) {
       T begin = c.begin;

@@ -19,8 +19,8 @@ struct Renewal {
   Delay busy, idle;  // residual life, of noise/renewal.py and distributions/distribution.py
 
   // Gap and duration of interval k.
-  template <class R, class Index>
-  JF_HD auto draws(const Stream<R>& s, Index k) const {
+  template <class R, class Key, class Index>
+  JF_HD auto draws(const Stream<R, Key>& s, Index k) const {
     return uniform_pair(s.seed, purpose, k, s.key, s.realization);
   }
 
@@ -35,8 +35,8 @@ struct Renewal {
   JF_HD std::uint32_t first_purpose() const { return stationary ? start_purpose : purpose; }
 
   // `which`: the lanes that are meant, or whether the only one is.
-  template <class T, class Mask, class R>
-  JF_HD_RARE void start(CursorOf<T>& c, Mask which, const Stream<R>& s,
+  template <class T, class Mask, class R, class Key>
+  JF_HD_RARE void start(CursorOf<T>& c, Mask which, const Stream<R, Key>& s,
                         const std::uint64_t* words) const {
     T begin, end;
     if (stationary) {
@@ -57,8 +57,8 @@ struct Renewal {
     c.end = select(which, end, c.end);
   }
 
-  template <class T, class Mask, class R>
-  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R>& s,
+  template <class T, class Mask, class R, class Key>
+  JF_HD void seek(CursorOf<T>& c, Mask which, T t, const Stream<R, Key>& s,
                   const std::uint64_t* words) const {
     for (Walk walk;; walk.turn()) {
       const auto on = which & (c.end <= t) & (c.end < kLatest);

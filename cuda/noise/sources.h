@@ -60,9 +60,9 @@ inline constexpr bool kSkipRecordings = true;
 #endif
 template <class R>
 struct SourcesOf;
-template <class T, class Mask, class R>
+template <class T, class Mask, class R, class Rank>
 JF_HD_COLD Skipped<T> skip_intervals(const SourcesOf<R>& s, std::int32_t source, CursorOf<T>* c,
-                                     Mask which, Tick rank, T t, T w, T others);
+                                     Mask which, Rank rank, T t, T w, T others);
 
 // R: std::uint32_t, the number of the realization at hand; or a register of realizations, in whose
 // lanes the same rank is.
@@ -139,10 +139,11 @@ struct SourcesOf : SourceList {
       t = found.begin;
     }
   }
-  // The same in a register of realizations, of those lanes that `which` has.
-  template <class T>
+  // The same in a register of realizations, of those lanes that `which` has. Rank: Tick, or
+  // EachRank.
+  template <class T, class Rank>
   JF_HD IntervalSource::Interval<T> interval_of(std::int32_t j, Cursor* mine, T which, T t,
-                                                Tick rank) const {
+                                                Rank rank) const {
     if (!intervals[j].in_bursts)
       return intervals[j].at(mine[j], which, t, keys, realization, rank, words);
     IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
@@ -181,8 +182,8 @@ struct SourcesOf : SourceList {
     return soonest;
   }
   // The same in a register of realizations, of those lanes that `which` has.
-  template <class T>
-  JF_HD IntervalSource::Interval<T> meets(Cursor* mine, T which, T t, Tick rank, bool compute,
+  template <class T, class Rank>
+  JF_HD IntervalSource::Interval<T> meets(Cursor* mine, T which, T t, Rank rank, bool compute,
                                           T& bound, T& source, T& others) const {
     IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
     bound = others = T{} + kNever;
@@ -233,9 +234,8 @@ struct SourcesOf : SourceList {
   JF_HD void meet(Tick& next, Tick& t, Tick& w, Tick rank, bool compute) const {
     meet(next, t, w, rank, compute, IgnoreSource());
   }
-  template <class T>
-  JF_HD void meet_lanes(T& next, T& t, T& w, Tick rank, bool compute) const {
-    Cursor* mine = cursors_of(rank);
+  template <class T, class Rank>
+  JF_HD void meet_lanes(Cursor* mine, T& next, T& t, T& w, Rank rank, bool compute) const {
     Walk walk;
     for (T on = (w > 0) & (t + w > next); any(on); walk.turn()) {
       T bound, others, source{};
@@ -264,9 +264,9 @@ using Sources = SourcesOf<std::uint32_t>;
 // For work w > 0 at t, where an interval of a source has ended: moves t over those of its intervals
 // that begin before the work is done and end before one of the `others` begins, and takes what is
 // done by then from w. Of periodic noise, whole periods; of a recording, all. c: of that source.
-template <class T, class Mask, class R>
+template <class T, class Mask, class R, class Rank>
 JF_HD_COLD Skipped<T> skip_intervals(const SourcesOf<R>& s, std::int32_t source, CursorOf<T>* c,
-                                     Mask which, Tick rank, T t, T w, T others) {
+                                     Mask which, Rank rank, T t, T w, T others) {
   const IntervalSource& by = s.intervals[source];
   if (by.kind == kRenewalIntervals || by.in_bursts) return {t, w};
   const bool recorded = kSkipRecordings && by.kind == kTraceIntervals;
@@ -320,7 +320,7 @@ JF_HD_COLD void meet_all(const SourcesOf<R>& s, T* next, T* t, T* w, T ranks, bo
   if constexpr (sizeof(T) == sizeof(Tick)) {
     s.meet(*next, *t, *w, ranks, compute);
   } else if constexpr (sizeof(T) == sizeof(R)) {
-    s.meet_lanes(*next, *t, *w, ranks[0], compute);
+    s.meet_lanes(s.cursors_of(ranks[0]), *next, *t, *w, ranks[0], compute);
   } else {
     for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k) {
       Tick n = (*next)[k], at = (*t)[k], work = (*w)[k];

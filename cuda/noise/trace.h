@@ -35,6 +35,11 @@ struct Trace {
     return trace;
   }
 
+  template <class T>
+  JF_HD Trace own(EachRank<T>, const std::uint64_t*) const {
+    return *this;  // ranks with recordings of their own are not side by side
+  }
+
   // Idle and busy time before interval i, from -1 to count + 1.
   template <class U>
   JF_HD U idle_before(U i, const std::uint64_t* words) const {
@@ -59,30 +64,40 @@ struct Trace {
   // floor(t * factor / 2^64); the next word has those at which the search can end.
   template <bool kIdle, class U>
   JF_HD U search(U t, const std::uint64_t* words) const {
+    const Pair<U> range = searched<kIdle>(t, words);
+    U i = range.even, end = range.odd;
+    if constexpr (sizeof(U) > sizeof(std::uint64_t)) {
+      return first_above(words + table, i, end, t, kIdle);
+    } else {
+      // Twice or so: a cell has a few intervals on average. But these may crowd.
+      while (any(i < end)) {
+        const U middle = (i + end) >> 1;
+        const U at = kIdle ? idle_before(middle, words) : end_of(middle, words);
+        const auto passed = (i < end) & (at <= t);
+        i = select(passed, middle + 1u, i);
+        end = select(passed, end, middle);
+      }
+      return i;
+    }
+  }
+  // The first and the last interval that it may be.
+  template <bool kIdle, class U>
+  JF_HD Pair<U> searched(U t, const std::uint64_t* words) const {
     const std::uint64_t* const guide = words + table + 2 * (count + 2);
     const U entry = scale64(t, kIdle ? idle_factor : length_factor) << 1 | (kIdle ? 1u : 0u);
-    U i = gather_half(guide, entry), end = gather_half(guide, entry + 2u);
-    // Twice or so: a cell has a few intervals on average. But these may crowd.
-    while (any(i < end)) {
-      const U middle = (i + end) >> 1;
-      const U at = kIdle ? idle_before(middle, words) : end_of(middle, words);
-      const auto passed = (i < end) & (at <= t);
-      i = select(passed, middle + 1u, i);
-      end = select(passed, end, middle);
-    }
-    return i;
+    return {gather_half(guide, entry), gather_half(guide, entry + 2u)};
   }
 
-  template <class R>
-  JF_HD auto offset(const Stream<R>& s, std::int64_t rank, const std::uint64_t* words) const {
+  template <class R, class Key, class Rank>
+  JF_HD auto offset(const Stream<R, Key>& s, Rank rank, const std::uint64_t* words) const {
     using T = TimesOf<R>;
-    if (offsets >= 0) return T{} + static_cast<Tick>(words[offsets + rank]);
+    if (offsets >= 0) return T{} + time_of(words + offsets, rank);
     return (T)scale64(only_uniform64(s.seed, purpose, s.key, s.realization),
                       static_cast<std::uint64_t>(length));
   }
 
-  template <class T, class Mask, class R>
-  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R>& s, std::int64_t rank,
+  template <class T, class Mask, class R, class Key, class Rank>
+  JF_HD void start(CursorOf<T>& c, Mask which, const Stream<R, Key>& s, Rank rank,
                    const std::uint64_t* words) const {
     place(c, which, T{}, -offset(s, rank, words), words);
   }

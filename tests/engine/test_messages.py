@@ -1,5 +1,6 @@
 """Point-to-point message steps: LogGOPS rules, the plain engine, and the SIMD engine against it."""
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from reference.messages import (
     random_partners,
 )
 from support.instruction_sets import check_instruction_sets
-from support.kernel_cases import ALL_NOISES, COSTS, RENEWAL
+from support.kernel_cases import ALL_NOISES, COSTS, GENERAL_NOISES, RENEWAL
 from support.message_cases import (
     check_rules,
     message_case,
@@ -106,6 +107,33 @@ def test_trees_as_the_plain_way(ranks, links, monkeypatch):
         for each in (case, with_clocks(case, rng)):
             run = each.program(_core), case.seed, case.realization
             check_instruction_sets(lambda run: [_core.ready_times(*run)], run, monkeypatch)
+
+
+@pytest.mark.parametrize(("noise", "transit"), crossed(GENERAL_NOISES, [1000, 30_000, 500_000]))
+def test_trees_that_are_over_before_their_noise(noise, transit, monkeypatch):
+    """Most ranks meet none, and a few the first intervals of some sources: beyond a chunk, too."""
+    rng = random.Random(f"short trees {noise} {transit}")
+    for ranks in some([5, 64, 600, 1030, 4099], 3):
+        sources = GENERAL_NOISES[noise](ranks)
+        jitters = [(0, source) for source in sources if source.role == "jitter"]
+        strides = [1 << r for r in range((ranks - 1).bit_length())]
+        for links, orders in itertools.product(
+            (False, True), ([1], [0], [0, 1], [1, 0, rng.randint(0, 1)])
+        ):
+            steps = Steps(ranks)
+            for number, down in enumerate(orders):
+                for r, stride in enumerate(strides[::-1] if down else strides):
+                    steps.message((TREE, stride, ranks, down), 0, number * len(strides) + r)
+                steps.add(4, row=True)
+            entries = ((40, 90, transit, links * transit // 2),)
+            case = MessageCase(ranks, tuple(steps.made), entries, COSTS, sources, tuple(jitters),
+                               rng.getrandbits(64), 2**31)  # fmt: skip
+
+            def maxima(case):
+                run = case.program(_core), case.seed, case.realization, 19
+                return [_core.simulate(*run, "all", "cpu", 1, None)]
+
+            check_instruction_sets(maxima, case, monkeypatch, f", {ranks} ranks, {links}, {orders}")
 
 
 @pytest.mark.parametrize("bits", [*range(4, 60, 5), 58])
