@@ -1,5 +1,6 @@
 """Spack's recipe: builds the checkout that it lies in, or a published archive once there is one."""
 
+import os
 from pathlib import Path
 
 from spack_repo.builtin.build_systems.cuda import CudaPackage
@@ -82,4 +83,7 @@ class PyJitterfly(PythonPackage, CudaPackage):
     @run_after("install")
     @on_package_attributes(run_tests=True)
     def test_after_install(self):
-        self.test_slowdown()
+        # What is being installed is not yet where Python looks.
+        known = filter(None, [python_platlib, os.environ.get("PYTHONPATH")])
+        with set_env(PYTHONPATH=os.pathsep.join(known)):
+            self.test_slowdown()

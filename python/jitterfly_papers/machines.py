@@ -1,0 +1,440 @@
+"""What was measured, and what comes out: larger machines predicted from smaller ones, in one table.
+
+`predict_runs` takes a folder of measured allreduces, each with the time of every iteration, in the
+form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM.txt` or
+`.txt.gz`, one integer a line, nanoseconds. Each run predicts the run on the next larger number of
+ranks, which the prediction has not seen but for its base time. `choose` chooses an algorithm for
+each size there, and says what that costs. The rows go to CSV files, from which the tables of
+docs/guides/measured_machines.md are made.
+
+    python -m jitterfly_papers.machines FOLDER TABLE.csv [PICTURE.png]
+    python -m jitterfly_papers.machines TABLE.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import nnls
+
+import jitterfly as jf
+from jitterfly.measured.infer import split_base
+
+_NAME = re.compile(
+    r"(?P<machine>[a-z][a-z0-9-]*)_(?P<ranks>\d+)ranks_(?P<bytes>\d+)B_(?P<algorithm>\w+?)"
+    r"_(?P<by>[a-z]+)\.txt(?:\.gz)?"
+)
+ALGORITHMS = {
+    "recursive_doubling": jf.RecursiveDoublingAllreduce(),
+    "rabenseifner": jf.RabenseifnerAllreduce(),
+    "ring": jf.RingAllreduce(),
+}
+NUMBERS = ("mean", "p50", "p90", "p99", "p99.9")
+QUANTILE = "quantile "
+_NAMES = {"lumi": "LUMI"}  # of machines that are not written like Leonardo
+# The notes of a prediction that question it before anything was measured there.
+_IN_WORDS = {
+    "bad_algorithm": "the algorithm is a poor one there",
+    "base_not_determined": "most iterations are hit",
+    "bursts": "bursts",
+    "few_hits": "few hits",
+}
+_DOUBTS = set(_IN_WORDS)
+_LEVELS = tuple(np.round([0.01, 0.05, *np.arange(0.1, 0.91, 0.1), 0.95, 0.99, 0.995, 0.999], 4))
+
+
+class Measured(NamedTuple):
+    """The file of a run, and what its name says: `by` is who wrote the algorithm."""
+
+    file: Path
+    machine: str
+    ranks: int
+    message_bytes: int
+    algorithm: str
+    by: str
+
+    def times(self) -> npt.NDArray[np.float64]:
+        """Read the times of the iterations, seconds."""
+        return np.atleast_1d(np.loadtxt(self.file)) * 1e-9
+
+
+class Row(NamedTuple):
+    """A number of a run, measured and predicted from the run on fewer ranks.
+
+    Attributes
+    ----------
+    machine, algorithm, by : str
+    message_bytes, ranks, to, iterations : int
+    what : str
+        "mean", "p50" to "p99.9"; or "quantile 0.01" and so on, which have no intervals.
+    measured, measured_low, measured_high : float
+        Seconds, of the run on `to` ranks.
+    predicted, predicted_low, predicted_high : float
+        Seconds, from the run on `ranks` ranks and the base time of the other.
+    verdict : str
+        Whether both intervals leave each other out.
+    distance : float
+        Kolmogorov and Smirnov's distance of the two distributions.
+    correlation : float
+        Of the hits of neighbouring iterations of the run on `ranks` ranks.
+    base_ratio : float
+        The median on `to` ranks as the network alone predicts it, over the measured one.
+    warnings : str
+        The codes of the notes that question the prediction beforehand.
+    """
+
+    machine: str
+    algorithm: str
+    by: str
+    message_bytes: int
+    ranks: int
+    to: int
+    iterations: int
+    what: str
+    measured: float
+    measured_low: float
+    measured_high: float
+    predicted: float
+    predicted_low: float
+    predicted_high: float
+    verdict: str
+    distance: float
+    correlation: float
+    base_ratio: float
+    warnings: str
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over measured."""
+        return self.predicted / self.measured
+
+
+def find_runs(folder: Path) -> list[Measured]:
+    """Find the runs in a folder, by their names.
+
+    Raises
+    ------
+    ValueError
+        The folder has none.
+    """
+    found = []
+    for file in sorted(folder.iterdir()):
+        name = _NAME.fullmatch(file.name)
+        if name and name["algorithm"] in ALGORITHMS:
+            ranks, size = int(name["ranks"]), int(name["bytes"])
+            found.append(
+                Measured(file, name["machine"], ranks, size, name["algorithm"], name["by"])
+            )
+    if not found:
+        raise ValueError(
+            f"{folder} has no file like MACHINE_16ranks_32B_ring_ompi.txt.gz, of one of the "
+            f"algorithms {', '.join(ALGORITHMS)}"
+        )
+    return found
+
+
+def pairs(runs: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
+    """Pair each run with the one on the next larger number of ranks, all else being the same."""
+
+    def kind(run: Measured) -> tuple[str, str, str, int]:
+        return run.machine, run.algorithm, run.by, run.message_bytes
+
+    for _, group in itertools.groupby(sorted(runs, key=lambda r: (kind(r), r.ranks)), key=kind):
+        yield from itertools.pairwise(group)
+
+
+def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
+    """Predict the larger run from the smaller one, and from the base time of the larger one.
+
+    What a message costs is not known of these machines: it is chosen so that the algorithm takes
+    the median time of the smaller run. `options` are those of `jitterfly.predict`.
+    """
+    times, there = small.times(), large.times()
+    case: dict[str, Any]
+    case = {"algorithm": ALGORITHMS[small.algorithm], "message_bytes": small.message_bytes}
+    network = _network_for(float(np.median(times)), small.ranks, case)
+    found = jf.predict(
+        times, small.ranks, to=large.ranks, network=network, measured_there=there,
+        base_there=split_base(there).time, **case, **options,
+    )  # fmt: skip
+    bursts = found.inferred.hits.bursts
+    codes = sorted({note.code for note in found.notes()} & _DOUBTS)
+    shares = np.searchsorted(np.sort(there), found.times, side="right") / len(there)
+    by_network = float(network_time(large.ranks, network, case) / np.median(there))
+    about: tuple[Any, ...]
+    about = (small.machine, small.algorithm, small.by, small.message_bytes, small.ranks,
+             large.ranks, len(times))  # fmt: skip
+    rest: tuple[Any, ...]
+    rest = (float(np.abs(shares - found.shares).max()), float(bursts.correlation), by_network,
+            " ".join(codes))  # fmt: skip
+    rows = []
+    for row in found.rows:
+        if row.what in NUMBERS:
+            assert row.there is not None
+            numbers = (*map(float, row.there), *map(float, row.predicted))
+            rows.append(Row._make((*about, row.what, *numbers, row.verdict, *rest)))
+    for level in _LEVELS:
+        at = min(int(np.searchsorted(found.shares, level)), len(found.times) - 1)
+        measured = float(np.quantile(there, level, method="inverted_cdf"))
+        predicted = float(found.times[at])
+        ends = (measured, measured, measured, predicted, predicted, predicted)
+        rows.append(Row._make((*about, f"{QUANTILE}{level:g}", *ends, "", *rest)))
+    return rows
+
+
+def network_time(ranks: int, network: jf.LogGOPS, case: dict[str, Any]) -> float:
+    """Return how long the algorithm takes without noise, seconds."""
+    return float(jf.simulate(jf.Case(ranks, network=network, **case), 1).noise_free[-1])
+
+
+def _network_for(time: float, ranks: int, case: dict[str, Any]) -> jf.LogGOPS:
+    """Scale a network so that the algorithm takes so long on it without noise."""
+    unit = network_time(ranks, jf.LogGOPS(L=1e-6, o=2e-7, G=4e-11), case)
+    scale = time / unit
+    return jf.LogGOPS(L=scale * 1e-6, o=scale * 2e-7, G=scale * 4e-11)
+
+
+def predict_runs(folder: Path, **options: Any) -> list[Row]:
+    """Predict each run in a folder from the one on fewer ranks.
+
+    Raises
+    ------
+    ValueError
+        The folder has no runs, or no two of them differ in the number of ranks alone.
+    """
+    found = list(pairs(find_runs(folder)))
+    if not found:
+        raise ValueError(f"{folder} has no two runs that differ in the number of ranks alone")
+    rows = []
+    for small, large in found:
+        rows += predict_pair(small, large, **options)
+        print(f"{small.file.name}: predicts {large.ranks:,} ranks", file=sys.stderr)
+    return rows
+
+
+class Choice(NamedTuple):
+    """Which algorithm was the fastest of a size, and which one a fitted network chooses.
+
+    Attributes
+    ----------
+    machine : str
+    ranks, message_bytes : int
+    fastest, chosen : str
+        Measured; and of the network that fits the runs on fewer ranks.
+    cost : float
+        The chosen one's measured median over that of the fastest.
+    default_cost : float
+        The library's own choice over the fastest; NaN where it was not measured.
+    """
+
+    machine: str
+    ranks: int
+    message_bytes: int
+    fastest: str
+    chosen: str
+    cost: float
+    default_cost: float
+
+
+def choose(folder: Path) -> list[Choice]:
+    """Choose an algorithm for each size on the most ranks of a machine, and see what it costs.
+
+    L and o (in the ratio 5 to 1), G and gamma are fitted to the medians on the fewest ranks, by
+    least squares of the relative errors, none of them below zero.
+    """
+    medians: dict[tuple[str, int, int, str], list[float]] = {}
+    for file in sorted(folder.iterdir()):
+        if name := _NAME.fullmatch(file.name):
+            key = name["machine"], int(name["ranks"]), int(name["bytes"]), name["algorithm"]
+            times = np.atleast_1d(np.loadtxt(file)) * 1e-9
+            medians.setdefault(key, []).append(float(np.median(times)))
+    # Where a library and a benchmark both have an algorithm, the faster one stands for it.
+    best = {key: min(times) for key, times in medians.items()}
+    choices = []
+    for machine in dict.fromkeys(key[0] for key in best):
+        counts = sorted({key[1] for key in best if key[0] == machine})
+        known = {key[2:]: time for key, time in best.items()
+                 if key[:2] == (machine, counts[0]) and key[3] in ALGORITHMS}  # fmt: skip
+        if len(counts) < 2 or len(known) < len(_UNITS):
+            continue
+        parts = [_parts(counts[0], *key) / time for key, time in known.items()]
+        fitted, _ = nnls(np.array(parts), np.ones(len(parts)))
+        for size in sorted({key[2] for key in best if key[:2] == (machine, counts[-1])}):
+            there = {key[3]: time for key, time in best.items()
+                     if key[:3] == (machine, counts[-1], size)}  # fmt: skip
+            default = there.pop("default", float("nan"))
+            there = {name: time for name, time in there.items() if name in ALGORITHMS}
+            if len(there) < 2:
+                continue
+            expected = {name: _parts(counts[-1], size, name) @ fitted for name in there}
+            fastest, chosen = (min(times, key=times.__getitem__) for times in (there, expected))
+            least = there[fastest]
+            choices.append(Choice(machine, counts[-1], size, fastest, chosen,
+                                  there[chosen] / least, default / least))  # fmt: skip
+    return choices
+
+
+# What is fitted: the time of an algorithm is a sum of these, each times what a message costs.
+_UNITS = (
+    jf.LogGOPS(L=1e-6, o=2e-7),
+    jf.LogGOPS(L=0, o=0, G=1e-10),
+    jf.LogGOPS(L=0, o=0, gamma=1e-10),
+)
+
+
+def _parts(ranks: int, message_bytes: int, algorithm: str) -> npt.NDArray[np.float64]:
+    case = {"algorithm": ALGORITHMS[algorithm], "message_bytes": message_bytes}
+    return np.array([network_time(ranks, unit, case) for unit in _UNITS])
+
+
+def table_of_choices(choices: Iterable[Choice]) -> str:
+    """Make a table of the choices, a line for each size; choices that cost are bold."""
+    lines = [
+        "| machine | ranks | size | fastest | chosen | chosen / fastest | library / fastest |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in choices:
+        mark = "**" if one.cost > 1 else ""
+        names = (name.replace("_", " ") for name in (one.fastest, one.chosen))
+        default = "" if np.isnan(one.default_cost) else f"{one.default_cost:.2f}"
+        cells = (machine_in_words(one.machine), f"{one.ranks:,}", size_in_words(one.message_bytes),
+                 *names, f"{mark}{one.cost:.2f}{mark}", default)  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write_rows(rows: Sequence[Row] | Sequence[Choice], file: Path) -> None:
+    """Write rows to a CSV file, under the names of their fields."""
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(rows[0]._fields)
+        for row in rows:
+            writer.writerow(f"{v:.6g}" if isinstance(v, float) else v for v in row)
+
+
+def read_rows(file: Path) -> list[Row]:
+    """Read the rows of a CSV file that `write_rows` wrote."""
+    return list(_read(Row, file))
+
+
+def read_choices(file: Path) -> list[Choice]:
+    """Read the choices of a CSV file that `write_rows` wrote."""
+    return list(_read(Choice, file))
+
+
+def _read(kind: Any, file: Path) -> Iterator[Any]:
+    with file.open(newline="", encoding="utf-8") as text:
+        for one in csv.DictReader(text):
+            yield kind(*(of(one[name]) for name, of in get_type_hints(kind).items()))
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Make a table of the ratios, a line for each run; those that intervals tell apart are bold."""
+    lines = [
+        f"| run | ranks | {' | '.join(NUMBERS)} | distance | correlation | beforehand |",
+        f"|---|---|{'---|' * (len(NUMBERS) + 3)}",
+    ]
+    for first, *others in _by_run(rows):
+        cells = []
+        for row in (first, *others):
+            if row.what in NUMBERS:
+                mark = "**" if row.verdict in ("too long", "too short") else ""
+                cells.append(f"{mark}{row.ratio:.2f}{mark}")
+        name = f"{machine_in_words(first.machine)}, {first.algorithm.replace('_', ' ')}, "
+        name += f"{size_in_words(first.message_bytes)} ({first.by})"
+        doubts = ", ".join(_IN_WORDS[code] for code in first.warnings.split())
+        lines.append(
+            f"| {name} | {first.ranks:,} to {first.to:,} | {' | '.join(cells)} "
+            f"| {first.distance:.2f} | {first.correlation:.2f} | {doubts} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+# How near a prediction is asked to be.
+_NEAR = {"mean": 0.05, "p90": 0.10, "p99": 0.25}
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Count the runs that are near to what was measured, of those without a warning."""
+    parts = []
+    iterations = max(row.iterations for row in rows)
+    for least, what in ((0, ""), (iterations, f" and with {iterations:,} iterations")):
+        some = [row for row in rows if not row.warnings and row.iterations >= least]
+        near = [
+            f"{number} within {100 * most:g} % in "
+            f"{sum(row.what == number and abs(row.ratio - 1) <= most for row in some)}"
+            for number, most in _NEAR.items()
+        ]
+        count = len({run_of(row) for row in some})
+        parts.append(f"Of the {count} runs without a warning{what}: {', '.join(near)}.")
+    return "\n".join(parts) + "\n"
+
+
+def run_of(row: Row) -> tuple[str, str, str, int, int]:
+    """Return what tells the row's run from others."""
+    return row.machine, row.algorithm, row.by, row.message_bytes, row.ranks
+
+
+def _by_run(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    for _, group in itertools.groupby(rows, key=run_of):
+        yield list(group)
+
+
+def machine_in_words(machine: str) -> str:
+    """Write the name of a machine."""
+    return _NAMES.get(machine, machine.capitalize())
+
+
+def size_in_words(count: int) -> str:
+    """Write a size in bytes."""
+    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:g} {name}"
+    return f"{count} B"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the commands above."""
+    if not 1 <= len(arguments) <= 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    source, *rest = map(Path, arguments)
+    try:
+        if source.is_dir():
+            rows, choices = predict_runs(source), choose(source)
+            if rest:
+                table = rest.pop(0)
+                write_rows(rows, table)
+                if choices:
+                    write_rows(choices, beside(table))
+        else:
+            rows = read_rows(source)
+            choices = read_choices(beside(source)) if beside(source).exists() else []
+        if rest:
+            from .plots.machines import draw_quantiles  # matplotlib is optional
+
+            draw_quantiles(rows).savefig(rest[0], dpi=110)
+    except (OSError, ValueError, KeyError) as error:
+        print(f"machines: error: {error}", file=sys.stderr)
+        return 2
+    print(markdown(rows))
+    print(summary(rows))
+    print(table_of_choices(choices), end="")
+    return 0
+
+
+def beside(table: Path) -> Path:
+    """Return the file of the choices, beside that of the rows."""
+    return table.with_name(f"{table.stem}_choices.csv")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

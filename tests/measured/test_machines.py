@@ -1,0 +1,124 @@
+"""Larger machines predicted from smaller ones: files of runs, the table, and the page's figures."""
+
+import gzip
+
+import numpy as np
+import pytest
+from support.paths import ROOT
+
+import jitterfly as jf
+from jitterfly_papers import machines
+
+NAME = "toy_00{ranks}ranks_32B_ring_ompi.txt.gz"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Runs of a made-up machine on 16 and 32 ranks, and files that are none."""
+    folder = tmp_path_factory.mktemp("runs")
+    noise = jf.RenewalNoise(gap="20ms", duration=jf.Exponential("25us"))
+    rng = np.random.default_rng(3)
+    for ranks in (16, 32):
+        case = jf.Case(ranks, algorithm=jf.RingAllreduce(), message_bytes=32, noise=[noise],
+                       network=jf.LogGOPS(L="1us", o="200ns", G="0.04ns"))  # fmt: skip
+        times = jf.simulate(case, 4000, seed=ranks).samples[:, 0] + rng.normal(0, 1e-7, 4000)
+        with gzip.open(folder / NAME.format(ranks=ranks), "wt") as out:
+            out.write("".join(f"{round(1e9 * time)}\n" for time in times))
+    (folder / "toy_0016ranks_32B_default_ompi.txt").write_text("1\n")  # whose algorithm is not said
+    (folder / "README.md").write_text("none\n")
+    return folder
+
+
+def test_a_larger_machine_is_predicted_by_the_smaller_one(folder, tmp_path):
+    rows = machines.predict_runs(folder, realizations=5000)
+    assert [row.what for row in rows[:5]] == list(machines.NUMBERS)
+    for row in rows:
+        assert (row.machine, row.ranks, row.to, row.message_bytes) == ("toy", 16, 32, 32)
+        assert row.iterations == 4000
+        assert not row.warnings
+        if row.what in machines.NUMBERS[:4]:
+            assert row.verdict == "not told apart"
+            assert row.ratio == pytest.approx(1, abs=0.1)
+    assert rows[0].distance < 0.05
+    # The made-up network is the one that is assumed: it takes as long there as was measured.
+    assert rows[0].base_ratio == pytest.approx(1, abs=0.02)
+    file = tmp_path / "rows.csv"
+    machines.write_rows(rows, file)
+    again = machines.read_rows(file)
+    assert machines.markdown(again) == machines.markdown(rows)
+    assert len(again) == len(rows)
+    assert machines.summary(rows).splitlines()[0] == (
+        "Of the 1 runs without a warning: mean within 5 % in 1, p90 within 10 % in 1, "
+        "p99 within 25 % in 1."
+    )
+    line = machines.markdown(rows).splitlines()[2]
+    assert line.startswith("| Toy, ring, 32 B (ompi) | 16 to 32 | 1.0")
+
+
+def test_the_command_writes_table_and_picture(folder, tmp_path, capsys, monkeypatch):
+    rows = machines.predict_runs(folder, realizations=1000)
+    monkeypatch.setattr(machines, "predict_runs", lambda folder: rows)
+    table, picture = tmp_path / "t.csv", tmp_path / "p.png"
+    capsys.readouterr()
+    assert machines.main([str(folder), str(table), str(picture)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(machines.markdown(rows))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert machines.main([str(table)]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
+    network = jf.LogGOPS(L="2us", o="400ns", G="0.1ns", gamma="0.05ns")
+    sizes = 64, 2**13, 2**16, 2**20
+    fastest = {}
+    for ranks in (8, 32):
+        for size in sizes:
+            for name in ("recursive_doubling", "rabenseifner", "ring"):
+                case = {"algorithm": machines.ALGORITHMS[name], "message_bytes": size}
+                time = machines.network_time(ranks, network, case)
+                file = tmp_path / f"toy_{ranks}ranks_{size}B_{name}_ompi.txt"
+                file.write_text(f"{round(1e9 * time)}\n")
+                fastest.setdefault((ranks, size), []).append((time, name))
+    (tmp_path / "toy_32ranks_64B_default_ompi.txt").write_text(
+        f"{round(2e9 * min(fastest[32, 64])[0])}\n"
+    )
+    choices = machines.choose(tmp_path)
+    assert [one.message_bytes for one in choices] == list(sizes)
+    for one in choices:
+        assert one.chosen == one.fastest == min(fastest[32, one.message_bytes])[1]
+        assert one.cost == 1
+    assert len({one.fastest for one in choices}) > 1
+    assert choices[0].default_cost == pytest.approx(2, rel=1e-3)
+    assert np.isnan(choices[1].default_cost)
+    assert "| Toy | 32 | 64 B | recursive doubling | recursive doubling | 1.00 | 2.00 |" in (
+        machines.table_of_choices(choices)
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([], "has no file like MACHINE_16ranks_32B_ring_ompi.txt.gz"),
+        (["a_16ranks_32B_ring_ompi.txt"], "has no two runs that differ in the number of ranks"),
+        (
+            ["a_16ranks_32B_ring_ompi.txt", "a_32ranks_64B_ring_ompi.txt"],
+            "has no two runs that differ in the number of ranks",
+        ),
+    ],
+)
+def test_folders_without_a_pair_are_errors(tmp_path, capsys, names, told):
+    for name in names:
+        (tmp_path / name).write_text("1000\n2000\n")
+    assert machines.main([str(tmp_path)]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_page_shows_the_stored_figures():
+    rows = machines.read_rows(ROOT / "docs" / "data" / "measured_machines.csv")
+    page = (ROOT / "docs" / "guides" / "measured_machines.md").read_text(encoding="utf-8")
+    assert machines.markdown(rows) in page
+    choices = machines.read_choices(ROOT / "docs" / "data" / "measured_machines_choices.csv")
+    assert machines.table_of_choices(choices) in page
+    for line in machines.summary(rows).splitlines():
+        assert line in page
