@@ -1,4 +1,4 @@
-"""What was measured, and what comes out: larger machines predicted from smaller ones, in one table.
+"""A table of larger machines predicted from smaller ones: what was measured, and what comes out.
 
 `predict_runs` takes a folder of measured allreduces, each with the time of every iteration, in the
 form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM.txt` or
@@ -221,7 +221,7 @@ def predict_runs(folder: Path, **options: Any) -> list[Row]:
 
 
 class Choice(NamedTuple):
-    """Which algorithm was the fastest of a size, and which one a fitted network chooses.
+    """The algorithm that was the fastest of a size, and the one that a fitted network chooses.
 
     Attributes
     ----------
