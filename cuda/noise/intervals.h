@@ -117,7 +117,6 @@ struct IntervalSource {
   };
   JF_HD Interval<Tick> at(Cursor& c, Tick t, std::uint64_t seed, std::uint32_t realization,
                           std::int64_t rank, const std::uint64_t* words) const {
-    if (!window.hosts.all() && !window.hosts.has(Tick{rank}, words)) return {kNever, kNever};
     if (t < window.begin) return {window.begin, window.begin};
     if (t >= window.end) return {kNever, kNever};
     move(c, true, t, seed, realization, rank, words);
@@ -169,6 +168,15 @@ struct IntervalSource {
     if (!any(moves)) return;
     const auto key = key_of(rank);
     const Stream<R, std::remove_const_t<decltype(key)>> stream{seed, key, realization};
+    if constexpr (std::is_same_v<T, Tick>) {
+      // On other hosts there is no interval, until the cursor gets another owner.
+      if (stale && !window.hosts.all() && !window.hosts.has(Tick{rank}, words)) {
+        c.owner = realization;
+        c.from = INT64_MIN;
+        c.begin = c.end = kNever;
+        return;
+      }
+    }
     if (any(stale)) start(c, stale, stream, rank, words);
     seek(c, moves, t, stream, rank, words);
   }

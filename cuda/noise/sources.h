@@ -128,16 +128,21 @@ struct SourcesOf : SourceList {
   // what of its intervals lies in those of the source behind it, in which it is on.
   JF_HD IntervalSource::Interval<Tick> interval_of(std::int32_t j, Cursor* mine, Tick t,
                                                    Tick rank) const {
-    if (!intervals[j].in_bursts) return intervals[j].at(mine[j], t, keys, realization, rank, words);
-    for (Walk walk;; walk.turn()) {
-      const auto on = intervals[j + 1].at(mine[j + 1], t, keys, realization, rank, words);
+    const bool in_bursts = intervals[j].in_bursts;
+    IntervalSource::Interval<Tick> on{INT64_MIN, kNever}, found{kNever, kNever};
+    // The source of bursts first, then the source itself: in a loop, so that a kernel has the code
+    // of an interval once.
+    for (std::int32_t k = j + in_bursts;; --k) {
+      found = intervals[k].at(mine[k], later(t, on.begin), keys, realization, rank, words);
+      if (k == j) break;
+      on = found;
       if (on.begin >= kLatest) return {kNever, kNever};
-      const auto found =
-          intervals[j].at(mine[j], later(t, on.begin), keys, realization, rank, words);
-      if (found.begin < on.end) return {later(found.begin, on.begin), earlier(found.end, on.end)};
-      if (found.begin >= kLatest) return {kNever, kNever};
-      t = found.begin;
     }
+    if (!in_bursts) return found;
+    // Without an end at found.begin, the next time on would be looked for here: for ever, where the
+    // source is as regular as its bursts and meets none of them.
+    if (found.begin >= on.end) return {found.begin, found.begin};
+    return {later(found.begin, on.begin), earlier(found.end, on.end)};
   }
   // The same in a register of realizations, of those lanes that `which` has. Rank: Tick, or
   // EachRank.
@@ -146,19 +151,15 @@ struct SourcesOf : SourceList {
                                                 Rank rank) const {
     if (!intervals[j].in_bursts)
       return intervals[j].at(mine[j], which, t, keys, realization, rank, words);
-    IntervalSource::Interval<T> soonest{T{} + kNever, T{} + kNever};
-    for (Walk walk;; walk.turn()) {
-      const auto on = intervals[j + 1].at(mine[j + 1], which, t, keys, realization, rank, words);
-      which &= on.begin < kLatest;
-      const auto found = intervals[j].at(mine[j], which, select(which, later(t, on.begin), t), keys,
-                                         realization, rank, words);
-      const T meets = which & (found.begin < on.end);
-      soonest.begin = select(meets, later(found.begin, on.begin), soonest.begin);
-      soonest.end = select(meets, earlier(found.end, on.end), soonest.end);
-      which &= ~meets & (found.begin < kLatest);
-      if (!any(which)) return soonest;
-      t = select(which, found.begin, t);
-    }
+    const T never = T{} + kNever;
+    const auto on = intervals[j + 1].at(mine[j + 1], which, t, keys, realization, rank, words);
+    which &= on.begin < kLatest;
+    const auto found = intervals[j].at(mine[j], which, select(which, later(t, on.begin), t), keys,
+                                       realization, rank, words);
+    const T meets = which & (found.begin < on.end);
+    const T begin = select(meets, later(found.begin, on.begin), found.begin);
+    const T end = select(meets, earlier(found.end, on.end), found.begin);
+    return {select(which, begin, never), select(which, end, never)};
   }
 
   // The interval of the union that is there at t or comes next, as far as one source makes it;

@@ -99,7 +99,7 @@ class Piece:
         )  # fmt: skip
 
     def first_alike(self) -> Sequence[int]:
-        """For each column the first of its neighbours that are known to have the same samples.
+        """The first of the neighbours of each column that are known to have the same samples.
 
         Beyond some T, more redundancy changes no realization.
         """
