@@ -1,20 +1,22 @@
 """A table of larger machines predicted from smaller ones: what was measured, and what comes out.
 
 `predict_runs` takes a folder of measured allreduces, each with the time of every iteration, in the
-form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM.txt` or
-`.txt.gz`, one integer a line, nanoseconds. Each run predicts the run on the next larger number of
-ranks, which the prediction has not seen but for its base time. `choose` chooses an algorithm for
-each size there, and says what that costs. The rows go to CSV files, from which the tables of
+form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM_LIBRARY.txt`
+or `.txt.gz`, one integer a line, nanoseconds. Each run predicts the run on the next larger number
+of ranks, which the prediction has not seen but for its base time. `choose` chooses an algorithm
+for each size there, and says what that costs. The rows go to CSV files, from which the tables of
 docs/guides/measured_machines.md are made.
 
-    python -m jitterfly_papers.machines FOLDER TABLE.csv [PICTURE.png]
-    python -m jitterfly_papers.machines TABLE.csv
+    python -m jitterfly_papers.machines FOLDER [TABLE.csv [PICTURE.png]]
+    python -m jitterfly_papers.machines TABLE.csv [PICTURE.png]
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +40,7 @@ ALGORITHMS = {
     "ring": jf.RingAllreduce(),
 }
 NUMBERS = ("mean", "p50", "p90", "p99", "p99.9")
+_DEFAULT = "default"  # the library's own choice
 QUANTILE = "quantile "
 _NAMES = {"lumi": "LUMI"}  # of machines that are not written like Leonardo
 # The notes of a prediction that question it before anything was measured there.
@@ -62,8 +65,14 @@ class Measured(NamedTuple):
     by: str
 
     def times(self) -> npt.NDArray[np.float64]:
-        """Read the times of the iterations, seconds."""
-        return np.atleast_1d(np.loadtxt(self.file)) * 1e-9
+        """Read the times of the iterations, seconds.
+
+        Raises
+        ------
+        ValueError
+            The file does not hold two or more numbers, one in each line.
+        """
+        return _times(self.file)
 
 
 class Row(NamedTuple):
@@ -117,28 +126,46 @@ class Row(NamedTuple):
         return self.predicted / self.measured
 
 
+def _times(file: Path) -> npt.NDArray[np.float64]:
+    try:
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            times = np.array([float(line) for line in lines if line.strip()])
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{file}: {error}") from error
+    if len(times) < 2 or not np.all(times > 0):
+        raise ValueError(f"{file}: must hold two or more times above 0, one in each line")
+    return times * 1e-9
+
+
 def find_runs(folder: Path) -> list[Measured]:
-    """Find the runs in a folder, by their names.
+    """Find the runs in a folder, by their names; the library's own choice is among them.
 
     Raises
     ------
     ValueError
-        The folder has none.
+        The folder has none, or the same run twice.
     """
-    found = []
+    found: dict[tuple[Any, ...], Measured] = {}
+    left_out = []
     for file in sorted(folder.iterdir()):
         name = _NAME.fullmatch(file.name)
-        if name and name["algorithm"] in ALGORITHMS:
+        if name and name["algorithm"] in (*ALGORITHMS, _DEFAULT):
             ranks, size = int(name["ranks"]), int(name["bytes"])
-            found.append(
-                Measured(file, name["machine"], ranks, size, name["algorithm"], name["by"])
-            )
-    if not found:
+            run = Measured(file, name["machine"], ranks, size, name["algorithm"], name["by"])
+            if run[1:] in found:
+                raise ValueError(f"{file} and {found[run[1:]].file.name} are the same run")
+            found[run[1:]] = run
+        else:
+            left_out.append(file.name)
+    if not any(run.algorithm in ALGORITHMS for run in found.values()):
         raise ValueError(
             f"{folder} has no file like MACHINE_16ranks_32B_ring_ompi.txt.gz, of one of the "
             f"algorithms {', '.join(ALGORITHMS)}"
         )
-    return found
+    if left_out:
+        shown = ", ".join(left_out[:3]) + (", ..." if len(left_out) > 3 else "")
+        print(f"{len(left_out)} files are no such runs and left out: {shown}", file=sys.stderr)
+    return list(found.values())
 
 
 def pairs(runs: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
@@ -147,6 +174,7 @@ def pairs(runs: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
     def kind(run: Measured) -> tuple[str, str, str, int]:
         return run.machine, run.algorithm, run.by, run.message_bytes
 
+    runs = [run for run in runs if run.algorithm in ALGORITHMS]
     for _, group in itertools.groupby(sorted(runs, key=lambda r: (kind(r), r.ranks)), key=kind):
         yield from itertools.pairwise(group)
 
@@ -202,17 +230,17 @@ def _network_for(time: float, ranks: int, case: dict[str, Any]) -> jf.LogGOPS:
     return jf.LogGOPS(L=scale * 1e-6, o=scale * 2e-7, G=scale * 4e-11)
 
 
-def predict_runs(folder: Path, **options: Any) -> list[Row]:
-    """Predict each run in a folder from the one on fewer ranks.
+def predict_runs(runs: Iterable[Measured], **options: Any) -> list[Row]:
+    """Predict each run from the one on fewer ranks.
 
     Raises
     ------
     ValueError
-        The folder has no runs, or no two of them differ in the number of ranks alone.
+        No two runs differ in the number of ranks alone.
     """
-    found = list(pairs(find_runs(folder)))
+    found = list(pairs(runs))
     if not found:
-        raise ValueError(f"{folder} has no two runs that differ in the number of ranks alone")
+        raise ValueError("no two of the runs differ in the number of ranks alone")
     rows = []
     for small, large in found:
         rows += predict_pair(small, large, **options)
@@ -244,18 +272,16 @@ class Choice(NamedTuple):
     default_cost: float
 
 
-def choose(folder: Path) -> list[Choice]:
+def choose(runs: Iterable[Measured]) -> list[Choice]:
     """Choose an algorithm for each size on the most ranks of a machine, and see what it costs.
 
     L and o (in the ratio 5 to 1), G and gamma are fitted to the medians on the fewest ranks, by
     least squares of the relative errors, none of them below zero.
     """
     medians: dict[tuple[str, int, int, str], list[float]] = {}
-    for file in sorted(folder.iterdir()):
-        if name := _NAME.fullmatch(file.name):
-            key = name["machine"], int(name["ranks"]), int(name["bytes"]), name["algorithm"]
-            times = np.atleast_1d(np.loadtxt(file)) * 1e-9
-            medians.setdefault(key, []).append(float(np.median(times)))
+    for run in runs:
+        key = run.machine, run.ranks, run.message_bytes, run.algorithm
+        medians.setdefault(key, []).append(float(np.median(run.times())))
     # Where a library and a benchmark both have an algorithm, the faster one stands for it.
     best = {key: min(times) for key, times in medians.items()}
     choices = []
@@ -270,8 +296,7 @@ def choose(folder: Path) -> list[Choice]:
         for size in sorted({key[2] for key in best if key[:2] == (machine, counts[-1])}):
             there = {key[3]: time for key, time in best.items()
                      if key[:3] == (machine, counts[-1], size)}  # fmt: skip
-            default = there.pop("default", float("nan"))
-            there = {name: time for name, time in there.items() if name in ALGORITHMS}
+            default = there.pop(_DEFAULT, float("nan"))
             if len(there) < 2:
                 continue
             expected = {name: _parts(counts[-1], size, name) @ fitted for name in there}
@@ -321,8 +346,20 @@ def write_rows(rows: Sequence[Row] | Sequence[Choice], file: Path) -> None:
 
 
 def read_rows(file: Path) -> list[Row]:
-    """Read the rows of a CSV file that `write_rows` wrote."""
-    return list(_read(Row, file))
+    """Read the rows of a CSV file that `write_rows` wrote.
+
+    Raises
+    ------
+    ValueError
+        The file is no such table, or a run there has not all of its numbers.
+    """
+    rows = list(_read(Row, file))
+    for run in _by_run(rows):
+        if missing := set(NUMBERS) - {row.what for row in run}:
+            raise ValueError(f"{file} is cut off: a run there is without {', '.join(missing)}")
+    if not rows:
+        raise ValueError(f"{file} has no rows")
+    return rows
 
 
 def read_choices(file: Path) -> list[Choice]:
@@ -331,9 +368,16 @@ def read_choices(file: Path) -> list[Choice]:
 
 
 def _read(kind: Any, file: Path) -> Iterator[Any]:
+    types = get_type_hints(kind)
     with file.open(newline="", encoding="utf-8") as text:
-        for one in csv.DictReader(text):
-            yield kind(*(of(one[name]) for name, of in get_type_hints(kind).items()))
+        lines = csv.DictReader(text)
+        if lines.fieldnames is None or list(lines.fieldnames) != list(types):
+            raise ValueError(f"{file} is no such table: its columns must be {','.join(types)}")
+        for number, line in enumerate(lines, 2):
+            try:
+                yield kind(*(of(line[name]) for name, of in types.items()))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{file}, line {number}: {error}") from error
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -407,9 +451,16 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     source, *rest = map(Path, arguments)
+    if len(rest) > 1 + source.is_dir():
+        print(__doc__, file=sys.stderr)
+        return 2
     try:
+        for file in rest:  # before the predictions, which take long
+            if not os.access(file.parent, os.W_OK) or file.is_dir():
+                raise ValueError(f"{file} can not be written")
         if source.is_dir():
-            rows, choices = predict_runs(source), choose(source)
+            runs = find_runs(source)
+            rows, choices = predict_runs(runs), choose(runs)
             if rest:
                 table = rest.pop(0)
                 write_rows(rows, table)
@@ -421,8 +472,8 @@ def main(arguments: Sequence[str]) -> int:
         if rest:
             from .plots.machines import draw_quantiles  # matplotlib is optional
 
-            draw_quantiles(rows).savefig(rest[0], dpi=110)
-    except (OSError, ValueError, KeyError) as error:
+            draw_quantiles(rows).savefig(rest[0], dpi=75)
+    except (OSError, ValueError) as error:
         print(f"machines: error: {error}", file=sys.stderr)
         return 2
     print(markdown(rows))

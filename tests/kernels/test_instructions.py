@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from instructions import count, sass
 from support.compiler import cuda_compiler
+from support.paths import ROOT
 
 from jitterfly import _core
 
@@ -166,6 +167,12 @@ def test_no_kernel_costs_more_than_its_limit(limits):
     found = mistakes(now, limits)
     told = "\n".join(found)
     assert not found, f"make meant ones the limit (python -m instructions.count --limits):\n{told}"
+
+
+def test_the_page_on_kernels_has_the_limits(limits):
+    page = (ROOT / "docs" / "developers" / "gpu_kernels.md").read_text(encoding="utf-8")
+    for table in count.table(limits).split("\n\n"):
+        assert f"\n\n{table}\n\n" in page
 
 
 def test_no_access_of_the_lean_kernel_is_generic_or_local(limits):

@@ -24,13 +24,13 @@ def folder(tmp_path_factory):
         times = jf.simulate(case, 4000, seed=ranks).samples[:, 0] + rng.normal(0, 1e-7, 4000)
         with gzip.open(folder / NAME.format(ranks=ranks), "wt") as out:
             out.write("".join(f"{round(1e9 * time)}\n" for time in times))
-    (folder / "toy_0016ranks_32B_default_ompi.txt").write_text("1\n")  # whose algorithm is not said
+    (folder / "toy_0016ranks_32B_default_ompi.txt").write_text("1\n2\n")  # no algorithm is said
     (folder / "README.md").write_text("none\n")
     return folder
 
 
 def test_a_larger_machine_is_predicted_by_the_smaller_one(folder, tmp_path):
-    rows = machines.predict_runs(folder, realizations=5000)
+    rows = machines.predict_runs(machines.find_runs(folder), realizations=5000)
     assert [row.what for row in rows[:5]] == list(machines.NUMBERS)
     for row in rows:
         assert (row.machine, row.ranks, row.to, row.message_bytes) == ("toy", 16, 32, 32)
@@ -56,8 +56,8 @@ def test_a_larger_machine_is_predicted_by_the_smaller_one(folder, tmp_path):
 
 
 def test_the_command_writes_table_and_picture(folder, tmp_path, capsys, monkeypatch):
-    rows = machines.predict_runs(folder, realizations=1000)
-    monkeypatch.setattr(machines, "predict_runs", lambda folder: rows)
+    rows = machines.predict_runs(machines.find_runs(folder), realizations=1000)
+    monkeypatch.setattr(machines, "predict_runs", lambda runs: rows)
     table, picture = tmp_path / "t.csv", tmp_path / "p.png"
     capsys.readouterr()
     assert machines.main([str(folder), str(table), str(picture)]) == 0
@@ -78,12 +78,12 @@ def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
                 case = {"algorithm": machines.ALGORITHMS[name], "message_bytes": size}
                 time = machines.network_time(ranks, network, case)
                 file = tmp_path / f"toy_{ranks}ranks_{size}B_{name}_ompi.txt"
-                file.write_text(f"{round(1e9 * time)}\n")
+                file.write_text(2 * f"{round(1e9 * time)}\n")
                 fastest.setdefault((ranks, size), []).append((time, name))
     (tmp_path / "toy_32ranks_64B_default_ompi.txt").write_text(
-        f"{round(2e9 * min(fastest[32, 64])[0])}\n"
+        2 * f"{round(2e9 * min(fastest[32, 64])[0])}\n"
     )
-    choices = machines.choose(tmp_path)
+    choices = machines.choose(machines.find_runs(tmp_path))
     assert [one.message_bytes for one in choices] == list(sizes)
     for one in choices:
         assert one.chosen == one.fastest == min(fastest[32, one.message_bytes])[1]
@@ -100,10 +100,10 @@ def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
     ("names", "told"),
     [
         ([], "has no file like MACHINE_16ranks_32B_ring_ompi.txt.gz"),
-        (["a_16ranks_32B_ring_ompi.txt"], "has no two runs that differ in the number of ranks"),
+        (["a_16ranks_32B_ring_ompi.txt"], "no two of the runs differ in the number of ranks"),
         (
             ["a_16ranks_32B_ring_ompi.txt", "a_32ranks_64B_ring_ompi.txt"],
-            "has no two runs that differ in the number of ranks",
+            "no two of the runs differ in the number of ranks",
         ),
     ],
 )
@@ -112,6 +112,54 @@ def test_folders_without_a_pair_are_errors(tmp_path, capsys, names, told):
         (tmp_path / name).write_text("1000\n2000\n")
     assert machines.main([str(tmp_path)]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a_16ranks_32B_ring_ompi.txt", "1000\nhello\n", "could not convert string to float: 'h"),
+        ("a_16ranks_32B_ring_ompi.txt", "1000\n", "must hold two or more times above 0"),
+        ("a_16ranks_32B_ring_ompi.txt", "", "must hold two or more times above 0"),
+        ("a_16ranks_32B_ring_ompi.txt", "1000\n-5\n", "must hold two or more times above 0"),
+        ("a_16ranks_32B_ring_ompi.txt.gz", "1000\n2000\n", "Not a gzipped file"),
+        ("a_32ranks_32B_ring_ompi.txt.gz", "1000\n2000\n", "are the same run"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, capsys, name, text, told):
+    (tmp_path / "a_32ranks_32B_ring_ompi.txt").write_text("1000\n2000\n")
+    (tmp_path / name).write_text(text)
+    assert machines.main([str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert name in error
+
+
+def test_files_left_out_and_bad_arguments_are_told(folder, tmp_path, capsys):
+    machines.find_runs(folder)
+    assert "1 files are no such runs and left out: README.md" in capsys.readouterr().err
+    assert machines.main([str(folder), str(tmp_path / "no" / "t.csv")]) == 2
+    assert "t.csv can not be written" in capsys.readouterr().err
+    assert machines.main(["t.csv", "a.png", "b.png"]) == 2
+    assert machines.main([]) == 2
+
+
+@pytest.mark.parametrize(
+    ("keep", "told"),
+    [
+        (0, "is no such table: its columns must be machine,algorithm"),
+        (1, "has no rows"),
+        (3, "is cut off: a run there is without"),
+    ],
+)
+def test_a_cut_table_is_an_error(tmp_path, capsys, keep, told):
+    whole = (ROOT / "docs" / "data" / "measured_machines.csv").read_text(encoding="utf-8")
+    file = tmp_path / "t.csv"
+    file.write_text("".join(whole.splitlines(keepends=True)[:keep]), encoding="utf-8")
+    assert machines.main([str(file)]) == 2
+    assert told in capsys.readouterr().err
+    file.write_text(whole.splitlines(keepends=True)[0] + "a,b\n", encoding="utf-8")
+    assert machines.main([str(file)]) == 2
+    assert "t.csv, line 2" in capsys.readouterr().err
 
 
 def test_the_page_shows_the_stored_figures():
