@@ -64,6 +64,15 @@ def test_a_report_of_ports():
     again = parse_links(alike, "ports", (TABLES, "lfts"))
     assert (again.hosts, again.heads) == (found.hosts, found.heads)
     lines = PORTS.splitlines()
+    # In another order, as somebody sorted them: a switch is known by its GUID.
+    rising = [line for line in lines if not line.startswith("SW")] + sorted(
+        line for line in lines if line.startswith("SW")
+    )
+    mixed = parse_links("\n".join(rising) + "\n", "ports", (TABLES, "lfts"))
+    assert (set(mixed.switches), len(mixed.heads)) == (set(found.switches), len(found.heads))
+    switch = next(line for line in lines if line.startswith("SW"))
+    with pytest.raises(ValueError, match=r"line \d+: port \d+ of switch 0x\w+ is there twice"):
+        parse_links(PORTS + switch + "\n", "ports", (TABLES, "lfts"))
     for broken, match in (
         (PORTS.replace(lines[2] + "\n", ""), "line 7: port 2 of 'S-\\w+' does not lead back"),
         (PORTS.replace("\n".join(lines[7:9]) + "\n", ""), "line 3: unknown port 0x\\w+c2"),

@@ -253,6 +253,9 @@ def _print_next_steps(measured: Measured, out: Path, start: str = "stationary") 
     if not isinstance(first, Detours) and first.what == "latency":
         print("no noise source takes it: a timer that is late does not delay a running program")
         return
+    if not isinstance(first, Detours) and not (int(first.counts.sum()) or first.overflow):
+        print("no noise source takes it: it has no detour, whose duration could be drawn")
+        return
     file = f'file = "{out.name}"'
     option = _noise_option(first, which, measured, out, start)
     print(f"on the command line: --noise {shlex.quote(option)}")

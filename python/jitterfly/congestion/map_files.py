@@ -491,6 +491,7 @@ def _read_ports(text: str, name: str) -> dict[str, _Device]:
     owners: dict[str, _Device] = {}  # by the GUID of a port
     ends: list[tuple[_Device, int, re.Match[str], int]] = []
     before: tuple[str, str, int] = "", "", 0
+    seen: set[tuple[str, int]] = set()
     for line, entry in enumerate(text.split("\n"), 1):
         entry = entry.strip()
         if not entry or entry.startswith("#"):
@@ -501,14 +502,25 @@ def _read_ports(text: str, name: str) -> dict[str, _Device]:
         kind, port, guid = found[1], int(found[3]), found[4]
         title = found[11] if found[9] is None else found[9]
         same = before[:2] == (kind, title) and port < before[2]
-        if not same or (kind == "SW" and int(guid, 16) != nodes[-1].guid):
+        here = owners.get(guid) if kind == "SW" else None  # a switch is known by its GUID alone
+        if here is not None and here.kind == "switch":
+            if (guid, port) in seen:
+                raise ValueError(
+                    f"{name}, line {line}: port {port} of switch {guid} is there twice"
+                )
+            here.ports = max(here.ports, port)
+        elif not same or kind == "SW":
             letter, what = {"SW": ("S", "switch"), "CA": ("H", "host"), "RT": ("R", "router")}[kind]
             nodes.append(_Device(what, f"{letter}-{guid[2:]}", port, line, int(guid, 16)))
+            here = nodes[-1]
+        else:
+            here = nodes[-1]  # a further port of the same adapter
+        seen.add((guid, port))
         before = kind, title, port
-        if owners.setdefault(guid, nodes[-1]) is not nodes[-1]:
+        if owners.setdefault(guid, here) is not here:
             raise ValueError(f"{name}, line {line}: port {guid} is of two nodes, or there twice")
         if found[5] is not None:
-            ends.append((nodes[-1], port, found, line))
+            ends.append((here, port, found, line))
     for node, port, found, line in ends:
         peer = owners.get(found[8])
         if peer is None:

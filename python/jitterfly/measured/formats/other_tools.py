@@ -91,6 +91,11 @@ _TOOLS = (
         "the reports of cyclictest and oslat in JSON are read, and that of hwlatdetect as text",
     ),
     _Tool(
+        "the output of pma_tools' jitter",
+        r"^[ \t]{0,40}Linux Jitter testing program version|^Inst_Min,Inst_Max,Inst_jitter,",
+        "extremes of an interval are no single detours; " + _DETOURS,
+    ),
+    _Tool(
         "data or a report of perf",
         r"\APERFILE2|^# To display the perf\.data header info|^# captured on[ \t]*:|"
         r"^[ \t]{0,9}Performance counter stats for|^[ \t]{0,9}Task[ \t]+\|[ \t]+Runtime ms",

@@ -143,7 +143,7 @@ def _of_slowest(file: _File) -> tuple[list[PerRankSamples], list[str]]:
         PerRankSamples(operation, size, file.ranks, np.array(values)[:, None], slowest=True)
         for (operation, size), values in times.items()
     ]
-    clock = file.about.get("runtime_type", "")
+    clock = file.about.get("runtime_type", "") or file.about.get("clocktype", "")  # before 2021
     by = "from the first start to the last end, by a synchronized clock"
     if "global" not in clock:
         by = "by the clock of each" + (

@@ -524,19 +524,22 @@ def _detours_of_loop(
 
 
 _US = UNITS["us"]
-_DURATION = re.compile(r"hwlatdetect:\s{1,9}test duration (\d{1,9}) seconds")
+_DURATION = re.compile(r"[ \t]{0,20}hwlatdetect:\s{1,9}test duration (\d{1,9}) seconds")
 _KEYS = re.compile(r"\s{0,40}(Latency threshold|Sample window|Sample width):\s{0,40}(\d{1,12})us")
 _EVENT = re.compile(
-    r"(?:ts: )?(\d{1,12}\.\d{1,12})(?:, inner:|\s{1,9})(\d{1,9})(?:, outer:|\s{1,9})(\d{1,9})"
+    r"\s{0,40}(?:ts: )?(\d{1,12}\.\d{1,12})(?:, inner:|\s{1,9})(\d{1,9})"
+    r"(?:, outer:|\s{1,9})(\d{1,9})"
     r"(?:, cpu:\d{1,6})?(?:, count:(\d{1,9}))?\s{0,9}"
 )
-_COUNT = re.compile(r"Samples exceeding threshold: (\d{1,12})\s{0,9}")
+_COUNT = re.compile(r"\s{0,40}Samples exceeding threshold: (\d{1,12})\s{0,9}")
+_REPORT = re.compile(r"\s{0,40}sample data \(\d{1,12} samples\) written to (\S.*)")
 
 
 def _read_hwlatdetect(text: TextFile, options: Options) -> Measured:
     said: dict[str, int] = {}
     gaps: list[int] = []
     exceeding = 0  # in all windows
+    report = ""  # another file with the samples
     for number, line in enumerate(text.lines, 1):
         if (found := _DURATION.match(line)) is not None:
             if "duration" in said:
@@ -549,7 +552,9 @@ def _read_hwlatdetect(text: TextFile, options: Options) -> Measured:
         elif (found := _EVENT.fullmatch(line)) is not None:
             gaps.append(max(int(found[2]), int(found[3])))
             exceeding += int(found[4] or 1)
-        elif line.startswith("ts:"):
+        elif (found := _REPORT.fullmatch(line.rstrip())) is not None:
+            report = found[1]
+        elif line.lstrip().startswith("ts:"):
             raise text.error(number, "must look like 'ts: 1.5, inner:17, outer:15'")
     for key in ("duration", "Sample window", "Sample width"):
         if not said.get(key):
@@ -557,6 +562,12 @@ def _read_hwlatdetect(text: TextFile, options: Options) -> Measured:
     if said["Sample width"] > said["Sample window"]:
         raise text.error(None, "its sample width must not be longer than its sample window")
     if said.get("count", len(gaps)) not in (len(gaps), exceeding):
+        if report and not gaps:
+            raise text.error(
+                None,
+                f"has no samples: hwlatdetect wrote them to {shorten(report)} (--report); put the "
+                "lines of that file at the end of this one",
+            )
         raise text.error(
             None, f"says that it has {said['count']} samples, but {len(gaps)} are there"
         )

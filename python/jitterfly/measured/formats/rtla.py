@@ -217,18 +217,26 @@ def _read_table(text: TextFile, options: Options) -> Measured:
     """The last table: the noise of each CPU, summed."""
     tables = 0
     rows: dict[str, CpuNoise] = {}
+    earlier: dict[str, CpuNoise] = {}
     missed = ""
     for line, content in enumerate(text.lines, 1):
         content = _COLOURS.sub("", content)
         words = content.split()
         if _TABLE.match(content):
             tables += 1
-            rows = {}
+            earlier, rows = earlier | rows, {}
         elif tables and len(words) > 1 and words[0].isdecimal() and words[1].startswith("#"):
             row = _read_row(text, line, words)
             if row.cpu in rows:
                 raise text.error(line, f"CPU {row.cpu} has two rows")
             rows[row.cpu] = row
+            before = earlier.pop(row.cpu, None)
+            if before is not None and row.periods < before.periods:
+                raise text.error(
+                    line,
+                    f"CPU {row.cpu} has fewer periods than in the table above, {row.periods} for "
+                    f"{before.periods}: these are several runs; import one at a time",
+                )
         elif "events missed" in content:
             missed = " ".join(words[:8])
     if not rows:
@@ -278,19 +286,23 @@ _LATENCY_ROW = re.compile(r"[ \t]{0,9}(\d{1,6}) #(\d{1,18})[ \t]{0,12}\|(.{1,200
 def _read_timerlat_table(text: TextFile, options: Options) -> Measured:
     """The last table: the latencies of each CPU and context, such as CPU "3 thread"."""
     tables, unit = 0, 1
+    without: list[str] = []
     rows: dict[str, LatencySummary] = {}
     missed = ""
     for line, content in enumerate(text.lines, 1):
         content = _COLOURS.sub("", content)
         if match := _LATENCIES.search(content):
             tables += 1
-            unit, rows = UNITS[match[1]], {}
+            unit, rows, without = UNITS[match[1]], {}, []
         elif tables and (match := _LATENCY_ROW.fullmatch(content.rstrip())):
             for context, cells in zip(("irq", "thread", "user"), match[3].split("|"), strict=False):
                 cpu = f"{int(match[1])} {context}"
                 if cpu in rows:
                     raise text.error(line, f"CPU {match[1]} has two rows")
-                row = _latencies(text, line, cpu, int(match[2]), cells.split(), unit)
+                words = cells.partition("<")[0].split()  # "<--- CPU with spike": somebody's remark
+                row = _latencies(text, line, cpu, int(match[2]), words, unit)
+                if row is None and "-" not in words:
+                    without.append(cpu)
                 rows |= {} if row is None else {cpu: row}
         elif "events missed" in content:
             missed = " ".join(content.split()[:8])
@@ -301,6 +313,10 @@ def _read_timerlat_table(text: TextFile, options: Options) -> Measured:
         "a mean and extremes are no distribution: rtla timerlat hist prints a histogram of them",
         "the number of latencies is that of the timer's interrupts",
     ]
+    if without:
+        notes.append(
+            f"left out, as the timer of the CPU has no interrupt: {', '.join(without[:4])}"
+        )
     if tables > 1:
         notes.append(f"this is the last of {tables} tables; each sums up all since the start")
     if missed:
@@ -313,7 +329,7 @@ def _latencies(
     text: TextFile, line: int, cpu: str, count: int, words: list[str], unit: int
 ) -> LatencySummary | None:
     """The latencies of one context (current, least, mean, longest); None where it has none."""
-    if words == ["-"] * 4:
+    if words == ["-"] * 4 or not count:
         return None
     if len(words) != 4:
         what = f"must have four numbers for each context (cur, min, avg, max), got {len(words)}"
