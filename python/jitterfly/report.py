@@ -26,6 +26,7 @@ from .answer import ShownTable as Table
 from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
 from .files import MOST_TEXT, check_output, read_whole, write_whole
 from .measured.description import comparison_row, describe, description_lines
+from .measured.formats.text import UnknownFormat
 from .measured.load import load
 from .measured.measurements import Detours, Histogram, Measured
 from .plots import draw
@@ -89,8 +90,8 @@ _SETTING = (
     (re.compile(r"-inf\b"), "-∞"),
     (re.compile(r"\binf\b"), "∞"),
     (re.compile(r" \.\.\. "), " … "),
-    (re.compile(r"`([^`<>]+)`"), r"<code>\1</code>"),
 )
+_CODE = re.compile(r"`([^`]+)`")
 
 
 class Html(str):
@@ -99,14 +100,28 @@ class Html(str):
     __slots__ = ()
 
 
+class Plain(str):
+    """A text that is shown as it is, such as a command or a path: it may be copied."""
+
+    __slots__ = ()
+
+
 def text(content: str) -> Html:
-    """Escape a text, with 2^14, T_comm, -> and `code` as in print."""
+    """Escape a text, with 2^14, T_comm and -> as in print; `code` and `Plain` are as they are."""
     if isinstance(content, Html):
         return content
     safe = escape(content)
-    for pattern, set_as in _SETTING:
-        safe = pattern.sub(set_as, safe)
-    return Html(safe)
+    if isinstance(content, Plain):
+        return Html(safe)
+    parts = _CODE.split(safe)  # every second one is code
+    for i, part in enumerate(parts):
+        if i % 2:
+            parts[i] = f"<code>{part}</code>"
+            continue
+        for pattern, set_as in _SETTING:
+            part = pattern.sub(set_as, part)
+        parts[i] = part
+    return Html("".join(parts))
 
 
 def tag(name: str, /, *content: str, **attributes: str | None) -> Html:
@@ -174,8 +189,8 @@ def scrolling(grid: Html, label: str) -> Html:
 def about_line(source: str, facts: Facts, command: str) -> Html:
     """A line on where a section comes from, what was run, and how to run it again."""
     origin = [tag("span", source)] if source else []
-    told = [tag("span", f"{name}: {value}") for name, value in facts]
-    told += [tag("code", command)] if command else []
+    told = [tag("span", f"{name}: ", value) for name, value in facts]
+    told += [tag("code", Plain(command))] if command else []
     return tag("p", join([*origin, *told], " "), class_="about")
 
 
@@ -461,7 +476,8 @@ def _count_in_words(sections: Sequence[Section]) -> str:
 
 def _section(name: str, content: Section) -> Html:
     unfinished = tag("aside", tag("strong", content.unfinished), class_="pending", role="note")
-    command = tag("p", "To make it again: ", tag("code", content.command), class_="about again")
+    command = tag("p", "To make it again: ", tag("code", Plain(content.command)),
+                  class_="about again")  # fmt: skip
     return tag(
         "section",
         tag("h2", content.title),
@@ -531,7 +547,28 @@ def _of_path(path: Path, folder: Path) -> Iterator[Section]:
     elif path.suffix.lower() == ".json" and (given := _saved(path)) is not None:
         yield _of_saved_answer(path, given)
     else:
-        yield _of_measured(load(path), str(path), folder)
+        try:
+            measured = load(path)
+        except UnknownFormat as error:
+            raise ValueError(_no_result(path, error)) from None
+        yield _of_measured(measured, str(path), folder)
+
+
+def _no_result(path: Path, error: UnknownFormat) -> str:
+    """Say why a file is no result, and what is one."""
+    for folder in (path.parent, path.parent.parent):  # records have a folder of their own
+        if (folder / META).is_file():
+            return f"{path} is a file of a run: give its directory, {folder}"
+    answer = path.with_suffix(".json")
+    if answer.is_file() and "tables" in (_saved(answer) or {}):
+        return f"{path} is a file of a saved answer: give its directory, {path.parent}"
+    if path.suffix.lower() == ".toml":
+        return f"{path} is no result: if it is a study, run it, and give the directory of the run"
+    told = f"{path} {error.what}" if error.binary else f"{path} is no result"
+    return (
+        f"{told}; a result is the directory of a run, the directory or the JSON of a saved answer, "
+        "or a noise file (`jitterfly noise import` makes one of what another tool wrote)"
+    )
 
 
 def _saved(file: Path) -> dict[str, Any] | None:
@@ -558,14 +595,14 @@ def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
         first = int(content.get("cautions", 0))
         section = Section(
             _text(content["title"]),
-            source=f"answer: {file}",
+            source=Plain(f"answer: {file}"),
             command=_text(content.get("command_line", "")),
             facts=(("version", _text(content["jitterfly"])),),
             cautions=notes[:first],
             tables=tables,
             notes=notes[first:],
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"{file} is damaged: run its command again") from None
     drawn = file.with_suffix(".png")
     if not drawn.is_file():
@@ -573,7 +610,21 @@ def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
     data = read_whole(drawn)
     if not data.startswith(b"\x89PNG\r\n\x1a\n"):
         raise ValueError(f"{drawn} is no picture, though its name says so")
+    _check_picture(drawn)
     return replace(section, pictures=(_of_file(drawn, data, section.title),))
+
+
+def _check_picture(drawn: Path) -> None:
+    """Raise ValueError where a PNG can not be shown: a page with it would have a gap."""
+    from PIL import Image  # which matplotlib needs, too
+
+    try:
+        with Image.open(drawn) as image:
+            image.load()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        raise ValueError(
+            f"{drawn} is damaged: delete it, or run the command that drew it again"
+        ) from None
 
 
 def _text(value: Any) -> str:
@@ -591,7 +642,8 @@ def _table_of(content: Mapping[str, Any]) -> Table:
         tuple(map(_text, content["notes"])),
         int(content["left"]),
     )
-    if {len(row) for row in table.rows} - {len(table.header or table.rows[0])}:
+    widths = {len(row) for row in table.rows} | ({len(table.header)} if table.header else set())
+    if len(widths) != 1 or 0 in widths:  # also where there is nothing in it
         raise ValueError
     return table
 
@@ -647,7 +699,7 @@ def _of_run(results: Results, folder: Path) -> Section:
     unfinished = f"Unfinished: {done:,} of {counted(cells, 'cell')} done; the command below goes on"
     return Section(
         results.title,
-        source=f"run: {where}",
+        source=Plain(f"run: {where}"),
         command=command,
         facts=(
             *((("source", study.source),) if study.source else ()),
@@ -693,7 +745,7 @@ def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
 
     source = measured.source
     facts = describe(measured, periods=len(measured.parts) <= _FULL_PERIODS)
-    title = f"Noise of {source['machine']}" if "machine" in source else f"Measured: {where}"
+    title = Plain(f"Noise of {source['machine']}" if "machine" in source else f"Measured: {where}")
     rows = [
         (part.get("cpu") or f"part {number}", *comparison_row(part))
         for number, part in enumerate(facts["parts"], 1)
@@ -702,14 +754,28 @@ def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
     header = ("CPU", "events", "rate, /s", "share of the CPU, %", "mean", "p50", "p99", "max")
     names = ("kernel", "date", "tool", "nodes")
     again = shlex.join(["jitterfly", "noise", "show", where]) if where else ""
+    made_by = source.get("command", "")
+    told = [("format", measured.format)]
+    told += [(name, Plain(source[name])) for name in names if name in source]
+    if made_by and not _is_ours(made_by):  # free text of another tool, or of whoever wrote the file
+        told.append(("recorded by", Plain(made_by)))
     return Section(
         title,
-        source=f"measured: {where}" if where else "",
-        command=source.get("command") or again,
-        facts=(("format", measured.format), *((n, source[n]) for n in names if n in source)),
+        source=Plain(f"measured: {where}" if where else ""),
+        command=made_by if _is_ours(made_by) else again,
+        facts=tuple(told),
         cautions=(f"not to be trusted: {source['untrusted']}",) if "untrusted" in source else (),
         pictures=_drawn(folder, title, lambda path: draw_measured(measured, path, facts)),
         tables=(Table("", header, tuple(rows)),) if rows else (),
         text="\n".join(description_lines(measured, facts)),
         notes=tuple(map(str, measured.notes)),
     )  # fmt: skip
+
+
+def _is_ours(command: str) -> bool:
+    """Return whether a text is one command of this package, and nothing else for a shell."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation that does not end
+        return False
+    return words[:1] == ["jitterfly"] and shlex.join(words) == command

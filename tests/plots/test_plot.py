@@ -771,6 +771,10 @@ def test_only_the_cells_that_are_asked_for(tmp_path, capsys, monkeypatch):
     assert len(set(map(str, estimates))) == 1
     titles = [axes.get_title() for axes in part.plot().axes]
     assert titles[:2] == ["recursive_doubling_allreduce", "ring_allreduce"]
+    assert main(["plot", "out", "--where", "ranks=16,ranks=2^6,algorithm=ring", "--json"]) == 0
+    cells = {tuple(row["cell"].values()) for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert {tuple(map(str, cell)) for cell in cells} == {
+        ("16", "ring_allreduce"), ("64", "ring_allreduce")}  # fmt: skip
     assert main(["plot", "out", "--where", "algorithm=ring", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["cell"]["algorithm"] for row in rows} == {"ring_allreduce"}
@@ -780,9 +784,13 @@ def test_only_the_cells_that_are_asked_for(tmp_path, capsys, monkeypatch):
     ("where", "said"),
     [
         ("algorithm", "--where must be AXIS=POINT[,...]"),
-        ("speed=3", "axis must be one of"),
-        ("algorithm=r", "'r' is the beginning of several of"),
-        ("ranks=17", "'17' is the beginning of none of"),
+        ("algorithm", "AXIS one of ranks, algorithm, got 'algorithm'"),
+        ("speed=3", "--where: axis must be one of"),
+        ("algorithm=r", "--where: algorithm: 'r' is the beginning of several of 'recursive_"),
+        ("algorithm=x", "--where: algorithm: 'x' is the beginning of none of 'recursive_"),
+        ("ranks=17", "--where: ranks: '17' is none of '16', '32', '64'"),
+        ("ranks=1", "--where: ranks: '1' is none of '16', '32', '64'"),
+        ("ranks=16,speed=3", "--where: ranks: 'speed=3' is none of '16', '32', '64'"),
     ],
 )
 def test_cells_that_there_are_not(tmp_path, capsys, where, said):

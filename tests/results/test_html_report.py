@@ -12,7 +12,7 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.measured import noisefile
 from jitterfly.measured.measurements import Detours, Measured
-from jitterfly.report import Section, page
+from jitterfly.report import Section, page, text
 
 HOSTILE = '<script>alert("x")</script>'
 VOID = {"img", "link", "meta"}
@@ -160,6 +160,35 @@ def test_a_name_that_holds_html_is_text(tmp_path):
         assert "<script" not in svg
 
 
+def test_commands_and_paths_are_as_they_are(tmp_path, monkeypatch, capsys):
+    """They are copied: nothing in them is set as in print, unlike in sentences."""
+    monkeypatch.chdir(tmp_path)
+    name = "2^3 -> -inf ... T_comm"
+    assert main(["slowdown", *NOISE, "--ranks", "2^3", "--realizations", "20", "-q",
+                 "--out", name]) == 0  # fmt: skip
+    noisefile.write(Measured((Detours([10**9], [10**6], 4 * 10**9),), "jitterfly",
+                             {"machine": name}), tmp_path / f"{name}.noise")  # fmt: skip
+    assert main(["report", name, f"{name}.noise", "-o", "x.html"]) == 0
+    words = read(tmp_path / "x.html").said
+    assert f"--ranks '2^3' --realizations 20 -q --out '{name}'" in words
+    assert f"answer: {name}/slowdown.json" in words
+    assert f"measured: {name}.noise" in words
+    assert f"jitterfly noise show '{name}.noise'" in words
+    assert words.count(f"Noise of {name}") >= 2  # a link, and the title
+    assert text("2^3, `a -> 2^3`") == "2<sup>3</sup>, <code>a -&gt; 2^3</code>"
+
+
+@pytest.mark.parametrize(
+    "told", ["jitterfly noise record; rm -r x", "./sysjitter --runtime 2^3", "jitterfly 'noise"]
+)
+def test_what_another_tool_ran_is_not_how_to_make_it_again(tmp_path, told):
+    part = Detours([10**9], [10**6], 4 * 10**9)
+    noisefile.write(Measured((part,), "jitterfly", {"command": told}), tmp_path / "a.noise")
+    words = read(jf.report(tmp_path / "a.noise", tmp_path / "x.html")).said
+    assert f"recorded by: {told}" in words
+    assert f"To make it again: jitterfly noise show {tmp_path}/a.noise" in words
+
+
 def test_python_takes_objects(tmp_path):
     found = jf.slowdown("period=1ms,duration=25us", 64, realizations=60)
     path = jf.report(found, tmp_path / "one.html")
@@ -206,8 +235,33 @@ def test_a_run_that_is_not_finished_says_so(there, tmp_path, capsys):
     [
         (["nothing"], "x.html", "nothing: No such file or directory"),
         (["empty"], "x.html", "empty holds no run (no store.json in it)"),
-        (["slow/slowdown.csv"], "x.html", "slowdown.csv"),
-        (["small.toml"], "x.html", "small.toml"),
+        (["slow/slowdown.csv"], "x.html", "of a saved answer: give its directory, slow"),
+        (["slow/slowdown.png"], "x.html", "of a saved answer: give its directory, slow"),
+        (["small.toml"], "x.html", "small.toml is no result: if it is a study, run it"),
+        (
+            ["run/study.toml"],
+            "x.html",
+            "run/study.toml is a file of a run: give its directory, run",
+        ),
+        (
+            ["run/summary.csv"],
+            "x.html",
+            "run/summary.csv is a file of a run: give its directory, run",
+        ),
+        (
+            ["run/numbers.npz"],
+            "x.html",
+            "run/numbers.npz is a file of a run: give its directory, run",
+        ),
+        (
+            ["some.html"],
+            "x.html",
+            "some.html is no result; a result is the directory of a run, the ",
+        ),
+        (["some.bin"], "x.html", "some.bin is not text: byte 2 is 0; a result is the directory"),
+        (["cut"], "x.html", "cut/slowdown.png is damaged: delete it, or run the command that drew"),
+        (["nothing.json"], "x.html", "nothing.json is damaged: run its command again"),
+        (["infinite.json"], "x.html", "infinite.json is damaged: run its command again"),
         (["info.json"], "x.html", "what `jitterfly info` printed"),
         (["broken.json"], "x.html", "broken.json is damaged: run its command again"),
         (["run"], "x.pdf", "must end in .html or .htm"),
@@ -219,8 +273,17 @@ def test_errors_are_one_line(there, results, out, said, capsys):
     (there / "info.json").write_text(json.dumps({"command": "info", "jitterfly": "0.2.0"}))
     broken = {"jitterfly": "0.2.0", "title": 3, "tables": [], "notes": []}
     (there / "broken.json").write_text(json.dumps(broken))
+    table = {"title": "t", "header": [], "rows": [], "notes": [], "left": 1}
+    nothing = broken | {"title": "x", "tables": [table]}
+    (there / "nothing.json").write_text(json.dumps(nothing))
+    (there / "infinite.json").write_text(json.dumps(nothing | {"tables": [], "cautions": 1e999}))
     (there / "there.html").write_text("mine")
+    (there / "some.html").write_text("<html></html>")
+    (there / "some.bin").write_bytes(b"ab\0c")
     (there / "empty").mkdir(exist_ok=True)
+    (there / "cut").mkdir(exist_ok=True)
+    (there / "cut" / "slowdown.json").write_bytes((there / "slow" / "slowdown.json").read_bytes())
+    (there / "cut" / "slowdown.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     before = {path.name for path in there.iterdir()}
     assert main(["report", *results, "-o", out]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -698,6 +698,7 @@ def test_points_are_chosen_by_how_they_begin():
     [
         ({"jitter": ["D"]}, "axes.jitter.choose: 'D' is the beginning of none of 'A: both'"),
         ({"jitter": [""]}, "axes.jitter.choose: '' is the beginning of several of"),
+        ({"duration": ["1"]}, "axes.duration.choose: '1' is none of '"),
         ({"jitters": ["A"]}, "choose: there is no axis 'jitters'; axes: period, duration, jitter"),
     ],
 )

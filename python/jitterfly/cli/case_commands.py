@@ -184,6 +184,7 @@ def read_case(path: Path, at: list[str]) -> tuple[Workload, int, str]:
 
 
 def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
+    from ..studies.axes import label_named
     from ..studies.study import labels_of_value
 
     labels = {axis.name: [point.label for point in axis.values] for axis in study.axes}
@@ -204,10 +205,14 @@ def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
         matches = [known for known in labels[name] if known == label]
         if not matches and name != "variant":
             matches = labels_of_value(study, name, label)
-        matches = matches or [known for known in labels[name] if known.startswith(label)]
         if len(matches) != 1:
-            known = ", ".join(labels[name])
-            raise ValueError(f"--at {name} must be one of {known}; got {shorten(label)}")
+            try:
+                matches = [label_named(label, labels[name], "--at")]
+            except ValueError:
+                known = ", ".join(labels[name])
+                raise ValueError(
+                    f"--at {name} must be one of {known}; got {shorten(label)}"
+                ) from None
         wanted[name] = matches[0]
     for cell in study.cells():
         if all(cell.labels.get(name, label) == label for name, label in wanted.items()):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,8 @@ def add_parser(commands: Any) -> None:
         "--choose",
         action="append",
         metavar="AXIS=POINT[,...]",
-        help="points of an axis, by how their names begin, instead of those that the study takes, "
-        "e.g. jitter=C; may be given several times",
+        help="points of an axis, by how their names begin (numbers are given whole), instead of "
+        "those that the study takes, e.g. jitter=C; may be given several times",
     )
     run.add_argument("--full", action="store_true", help="the study's sizes for a large machine")
     run.add_argument(
@@ -293,14 +294,20 @@ def _check_array(shard: Any, out: Path) -> None:
         )
 
 
-def choices(texts: list[str] | None, option: str = "--choose") -> dict[str, list[str]]:
-    """Points by axis, from `AXIS=POINT,...`."""
+def choices(
+    texts: list[str] | None, option: str = "--choose", axes: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """Points by axis, from `AXIS=POINT,...`; after a comma, the same axis or one of `axes`."""
     found: dict[str, list[str]] = {}
     for text in texts or ():
-        axis, equals, points = _decoded(text).partition("=")
-        if not (axis and equals and points):
-            raise ValueError(f"{option} must be AXIS=POINT[,...], got {text!r}")
-        found.setdefault(axis, []).extend(point.strip() for point in points.split(","))
+        given = _decoded(text)
+        names = "|".join(map(re.escape, {*axes, given.partition("=")[0]}))
+        for part in re.split(rf",\s*(?=(?:{names})=)", given):
+            axis, equals, points = part.partition("=")
+            if not (axis and equals and points):
+                among = f", AXIS one of {', '.join(axes)}" if axes else ""
+                raise ValueError(f"{option} must be AXIS=POINT[,...]{among}, got {text!r}")
+            found.setdefault(axis, []).extend(point.strip() for point in points.split(","))
     return found
 
 

@@ -35,7 +35,8 @@ def add_parsers(commands: Any) -> None:
     plot.add_argument("--title", metavar="TEXT", help="in place of the study's")
     plot.add_argument(
         "--where", action="append", metavar="AXIS=POINT[,...]",
-        help="only the cells there, such as algorithm=ring; again for another axis",
+        help="only the cells there, such as algorithm=ring or ranks=16,64; again for another axis. "
+        "A name may be shortened to a beginning that no other has; numbers are given whole",
     )  # fmt: skip
     plot.add_argument("--out", "--picture", type=Path, metavar="FILE", help=".png, .pdf or .svg")
     add_json(plot)
@@ -156,7 +157,12 @@ def _plot(chosen: argparse.Namespace) -> None:
 
     store = Store.open(chosen.results)
     if chosen.where:
-        store = store.where(choices(chosen.where, "--where"))
+        axes = [axis.name for axis in store.study.axes]
+        where = choices(chosen.where, "--where", axes)
+        try:
+            store = store.where(where)
+        except ValueError as error:
+            raise ValueError(f"--where: {error}") from None
     check_study(store.study, stored=True)
     given = [word for word in (chosen.kind, chosen.observable) if word]
     name = "_".join([store.study.name, *given, *(chosen.where or ())]).replace("/", "-")

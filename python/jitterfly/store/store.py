@@ -44,6 +44,7 @@ from ..observables.measure import SMALL, Integers
 from ..progress import timed_phase
 from ..stats import Estimate
 from ..studies import STREAM_VERSION, Cell, Study
+from ..studies.axes import label_named
 from ..studies.grid import digest
 from ..studies.study import BaseReplaced, find_cell, labels_of_value
 from . import numbers, run_directory
@@ -214,8 +215,8 @@ class Store:
         Parameters
         ----------
         values, **more
-            By the axes' names a value, or a list of them: as in the study, the beginning of one
-            alone ("ring"), or numbers (times in seconds).
+            By the axes' names a value, or a list of them: as in the study, the beginning of the
+            name of one alone ("ring"), or numbers (times in seconds), which have to be equal.
 
         Raises
         ------
@@ -234,11 +235,15 @@ class Store:
         """
         asked = {**(values or {}), **more}
         axes = {axis.name: axis for axis in self.study.axes}
+        if asked and not axes:
+            raise ValueError(f"{self.study.name} has no axes: it is one cell")
         for name, given in asked.items():
             check_choice(name, "axis", list(axes))
             wanted = given if isinstance(given, (list, tuple)) else [given]
-            labels = [label for one in wanted
-                      for label in labels_of_value(self.study, name, one) or [one]]  # fmt: skip
+            there = [value.label for value in axes[name].values]
+            labels = [label for one in wanted for label in
+                      labels_of_value(self.study, name, one) or [label_named(one, there, name)]
+                      ]  # fmt: skip
             axes[name] = axes[name].choose(labels)
         with warnings.catch_warnings():  # what is chosen may set all that the base case says
             warnings.simplefilter("ignore", BaseReplaced)

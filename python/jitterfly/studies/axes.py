@@ -298,15 +298,7 @@ class Axis:
         """
         where = f"axes.{self.name}.choose"
         labels = [value.label for value in self.values]
-        chosen = set()
-        for name in listed(names, where):
-            matches = [label for label in labels if label == name]
-            matches = matches or [label for label in labels if label.startswith(str(name))]
-            if len(matches) != 1:
-                known = ", ".join(map(repr, labels))
-                many = "several of" if matches else "none of"
-                raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {known}")
-            chosen.add(matches[0])
+        chosen = {label_named(name, labels, where) for name in listed(names, where)}
         axis = Axis.__new__(Axis)
         values = [value for value in self.values if value.label in chosen]
         axis._put(self.name, values, self.path, self.rule, self.by)
@@ -322,6 +314,31 @@ class Axis:
             values = [one.settings[self.path] for one in self.values]
             return {"values": values} | ({} if self.path == self.name else {"path": self.path})
         return {"points": {one.label: one.settings for one in self.values}}
+
+
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)? ?[^\W\d]{0,3}")
+
+
+def label_named(name: Any, labels: Sequence[str], where: str) -> str:
+    """The label that is meant: itself, or the beginning of one alone where they are not numbers.
+
+    Labels that are all numbers, also with units, have to be given whole: 1 is not short for 16.
+
+    Raises
+    ------
+    ValueError
+        A name that none or several have; begins with `where`, and names all labels.
+    """
+    if str(name) in labels:
+        return str(name)
+    known = ", ".join(map(repr, labels))
+    if all(map(_NUMBER.fullmatch, labels)):
+        raise ValueError(f"{where}: {shorten(name)} is none of {known}")
+    matches = [label for label in labels if label.startswith(str(name))]
+    if len(matches) != 1:
+        many = "several of" if matches else "none of"
+        raise ValueError(f"{where}: {shorten(name)} is the beginning of {many} {known}")
+    return matches[0]
 
 
 def check_axis_name(name: Any) -> str:

@@ -26,7 +26,16 @@ from . import (
 )
 from .columns import check_not_times, single_column
 from .other_tools import known_for
-from .text import HEAD_BYTES, Format, FormatError, Options, OtherTool, TextFile, open_text
+from .text import (
+    HEAD_BYTES,
+    Format,
+    FormatError,
+    Options,
+    OtherTool,
+    TextFile,
+    UnknownFormat,
+    open_text,
+)
 
 #: In the order in which they are asked; the plain ones, which take much, at the end.
 _MODULES = (rtla, ftrace, rt_tests, osu, imb, collectives, reprompi, netgauge, sysjitter,
@@ -94,8 +103,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
     if ftrace.is_trace(text.head):
         traces = ", ".join(one.title for name, one in known.items() if name.endswith("_trace"))
         raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
-    raise text.error(
-        None,
+    raise UnknownFormat(
+        text.name,
         f"its format is unknown; give {parameter('format', here=False)}, one of "
         f"{', '.join(known)}, to "
         f"`jitterfly noise import {shlex.quote(text.name)}`, which makes a noise file of it",

@@ -31,6 +31,14 @@ class FormatError(ValueError):
         self.what = what
 
 
+class UnknownFormat(FormatError):
+    """A file that is of no format that is read; `binary` where it is not even text."""
+
+    def __init__(self, file: str, what: str, binary: bool = False) -> None:
+        super().__init__(file, None, what)
+        self.binary = binary
+
+
 class OtherTool(FormatError):
     """A file that is known for what it is, and not read: no other reading of it makes sense."""
 
@@ -127,7 +135,7 @@ class TextFile:
         zero = content.find(b"\0")
         if zero >= 0:
             self.check_not_of_another_tool(content[:HEAD_BYTES].decode("latin-1"))
-            raise self.error(None, f"is not text: byte {zero} is 0")
+            raise UnknownFormat(name, f"is not text: byte {zero} is 0", binary=True)
         content = content.removeprefix(b"\xef\xbb\xbf")
         if b"\r" in content:
             content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
