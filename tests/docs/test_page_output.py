@@ -155,3 +155,35 @@ def test_the_gallery_has_ten_questions():
         drawn = {(page.parent / name).resolve(): block.code for block in found
                  for name in block.pictures}  # fmt: skip
         assert command in drawn[(index.parent / picture).resolve()], question
+
+
+@pytest.mark.parametrize("name", ["install.md", "commands.md"])
+def test_only_the_values_of_a_machine_vary(name):
+    """The names of what `info` prints are compared, and the version."""
+    lines = (ROOT / "docs" / name).read_text(encoding="utf-8").splitlines()
+    (block,) = [one for one in refresh.blocks(lines) if one.code == "jitterfly info"]
+    shown, varies = block.output, block.options["varies"]
+    other = shown.replace("processors: 2", "processors: 64").replace("build cuda: none", "build "
+        "cuda: 12.8") + "\ndevice 0: NVIDIA H200, memory 139.7 GiB"  # fmt: skip
+    assert other.count("64") > shown.count("64")
+    assert refresh._same(other, shown, varies)
+    for old, new in [
+        ("processors:", "cores:"),
+        ("jitterfly: 0", "jitterfly: 9"),
+        ("\nbuild cuda: none", ""),
+        ("build version: 0", "build version: 9"),
+    ]:
+        assert old in shown
+        assert not refresh._same(shown.replace(old, new), shown, varies)
+
+
+def test_no_output_varies_as_a_whole():
+    """What is not compared is less than half of the lines that a page shows."""
+    held = []
+    for page in refresh.PAGES:
+        for block in refresh.blocks(page.read_text(encoding="utf-8").splitlines()):
+            if block.output and "varies" in block.options:
+                left = re.sub(block.options["varies"], "", block.output).split("\n")
+                held.append(sum(map(bool, left)) / len(block.output.split("\n")))
+    assert len(held) > 3
+    assert min(held) > 0.5
