@@ -45,7 +45,7 @@ from .syntax import (
     read_network,
     read_noise_texts,
     read_noises,
-    read_pairs,
+    read_part,
     read_ranks,
     read_share,
     read_size,
@@ -275,7 +275,7 @@ class Part(Parameter[_C | None, _C | None]):
         raise ValueError(f"{name} must be a {self.family.__name__}, got {shorten(value)}")
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> _C:
-        return self.family.from_dict(read_pairs(text, name), name)
+        return self.family.from_dict(read_part(text, name), name)
 
     def from_plain(self, value: Any, name: str) -> Any:
         return self.family.from_dict(value, name) if isinstance(value, Mapping) else value

@@ -66,8 +66,8 @@ _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
 _LEAST_FLOAT = 10.0
 _MOST_VALUES = 10_000  # in a list
-_COMMA = re.compile(r",(?![^()]*\))")  # but for those within parentheses
 _CALL = re.compile(r"([A-Za-z]{1,40})\s*\((.*)\)", re.DOTALL)
+_PART = re.compile(r"([A-Za-z_]{1,40})\s*\((.*)\)", re.DOTALL)
 _SUCH = {
     "network": "L=1us,o=200ns",
     "noise": "period=1ms,duration=25us",
@@ -198,6 +198,46 @@ def read_number(text: str, name: str) -> float:
     return parsed
 
 
+def split_outside(text: str, mark: str = ",") -> list[str]:
+    """Split a text at each `mark` that is not within parentheses, which may have others inside.
+
+    A parenthesis without its other half is a letter like all others.
+
+    Examples
+    --------
+    >>> split_outside("bursts=onoff(on=1s,off=gamma(shape=2,scale=1s)),shared=48")
+    ['bursts=onoff(on=1s,off=gamma(shape=2,scale=1s))', 'shared=48']
+    """
+    opened: list[int] = []
+    closed: dict[int, int] = {}
+    for at, letter in enumerate(text):
+        if letter == "(":
+            opened.append(at)
+        elif letter == ")" and opened:
+            closed[opened.pop()] = at
+    parts, begin, at = [], 0, 0
+    while at < len(text):
+        if text[at] == mark:
+            parts.append(text[begin:at])
+            begin = at + 1
+        at = closed.get(at, at) + 1
+    return [*parts, text[begin:]]
+
+
+def read_part(text: str, name: str) -> dict[str, Any]:
+    """The table of a part of a case from ``"kind=...,key=value"``, or ``"kind(key=value)"``.
+
+    Examples
+    --------
+    >>> read_part("kind=slow_nodes,nodes=17,factor=4", "L_factor")
+    {'kind': 'slow_nodes', 'nodes': 17, 'factor': 4}
+    >>> read_part("slow_nodes(nodes=17,factor=4)", "L_factor")
+    {'kind': 'slow_nodes', 'nodes': 17, 'factor': 4}
+    """
+    call = _PART.fullmatch(text.strip())
+    return _read_call(call[1], call[2], name) if call else read_pairs(text, name)
+
+
 def read_pairs(text: str, name: str) -> dict[str, Any]:
     """A table from ``"key=value,key=value"``; integers and other plain numbers as such.
 
@@ -212,15 +252,17 @@ def read_pairs(text: str, name: str) -> dict[str, Any]:
     {'gap': '10ms', 'duration': {'kind': 'exponential', 'mean': '20us'}}
     """
     table: dict[str, Any] = {}
-    such = _SUCH.get(name.strip("-").partition("[")[0], "")
+    such = _SUCH.get(name.strip("-").replace("-", "_").partition("[")[0], "")
     rule = f"{name} must look like key=value,key=value{such and f', such as {such}'}"
-    for part in _COMMA.split(text):
+    for part in split_outside(text):
         key, equals, entry = (piece.strip() for piece in part.partition("="))
         if not key or not equals or not entry:
             raise ValueError(f"{rule}; got {shorten(text)}")
         call = _CALL.fullmatch(entry)
         if not call and re.search(r"[\s;]\s*[A-Za-z_]+\s*=", entry):
             raise ValueError(f"{rule}, with a comma between them; got {shorten(text)}")
+        if re.match(r"[A-Za-z]{1,40}\(\w*=", entry) and entry.count("(") > entry.count(")"):
+            raise ValueError(f"{name}: {key} must close its parenthesis; got {shorten(text)}")
         if key in table:
             raise ValueError(f"{name} has the key {key!r} twice; got {shorten(text)}")
         table[key] = _read_call(call[1], call[2], f"{name}: {key}") if call else _read_word(entry)
@@ -256,7 +298,7 @@ def read_network(value: Any, name: str = "network") -> Any:
     """
     if not isinstance(value, str):
         return value
-    *inner, outer = value.split(";")
+    *inner, outer = texts = split_outside(value, ";")
     if any(":" not in part for part in inner) or (":" in outer):
         raise ValueError(
             f"{name} must have a comma between keys, such as {_SUCH['network']}; or levels with a "
@@ -264,7 +306,7 @@ def read_network(value: Any, name: str = "network") -> Any:
             f"'{_SUCH_LEVELS}'; got {shorten(value)}"
         )
     if inner:
-        levels = [_read_level(part, name) for part in value.split(";")]
+        levels = [_read_level(part, name) for part in texts]
         shared = {key: levels[-1].pop(key) for key in ["shared_card"] if key in levels[-1]}
         words = {"true": True, "false": False}
         of_all = {key: words.get(word, word) for key, word in shared.items()}
@@ -369,7 +411,7 @@ def read_values(values: Any, path: str, name: str) -> Any:
     [1024]
     """
     if isinstance(values, str) and values.strip():
-        values = values.split(",")
+        values = split_outside(values)
     if not isinstance(values, (list, tuple)):
         return values
     sizes = path in ("message_bytes", "algorithm.segment_bytes")

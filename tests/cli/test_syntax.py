@@ -19,9 +19,11 @@ from jitterfly.syntax import (
     read_bytes,
     read_count,
     read_noise,
+    read_part,
     read_ranks,
     read_share,
     read_size,
+    read_values,
 )
 from jitterfly.units import show_size
 
@@ -168,7 +170,7 @@ def test_distributions_in_texts():
         assert jf.Case(8, network=MACHINE, noise=[text]).noise == (meant,)
     for bad, words in (
         ("exponential(20us)", "duration must name what it gives, such as"),
-        ("exponential(mean=20us", "duration must be a time in seconds"),
+        ("exponential(mean=20us", "duration must close its parenthesis"),
         ("nothing(mean=20us)", "nothing"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -366,3 +368,41 @@ def test_ranks_are_nodes_times_ranks_of_a_node(capsys):
 )
 def test_nodes_that_are_wrong(given, message, capsys):
     assert message in error_of(capsys, *NODES[:3], *given)
+
+
+def test_parentheses_within_others():
+    """A comma inside of them separates nothing outside, however deep it is."""
+    off = "lognormal(median=9s,sigma=1)"
+    text = f"period=1ms,bursts=onoff(on=gamma(shape=2,scale=1s),off={off},shared=4),duration=80us"
+    assert read_noise(text) == {
+        "kind": "periodic",
+        "period": "1ms",
+        "bursts": {
+            "kind": "onoff",
+            "on": {"kind": "gamma", "shape": 2, "scale": "1s"},
+            "off": {"kind": "lognormal", "median": "9s", "sigma": 1},
+            "shared": 4,
+        },
+        "duration": "80us",
+    }
+    assert read_values(f"{off},1us", "noise.0.duration", "axes.x") == [off, "1us"]
+    assert read_noise("file=a(1.txt,part=1") == {"kind": "trace", "file": "a(1.txt", "part": 1}
+    with pytest.raises(ValueError, match=r"^noise: bursts must close its parenthesis; got "):
+        read_noise("period=1ms,bursts=onoff(on=1s,off=9s")
+
+
+def test_a_part_as_hosts_are_written(capsys):
+    """Slow nodes have the form of nodes with noise; what is neither has an example."""
+    table = {"kind": "slow_nodes", "nodes": 1, "factor": 4}
+    assert read_part("slow_nodes(nodes=1,factor=4)", "L_factor") == table
+    assert read_part("kind=slow_nodes,nodes=1,factor=4", "L_factor") == table
+    options = ["slowdown", "--ranks=16", "--realizations=20", "-q", "--json"]
+    options += ["--noise=period=1ms,duration=10us,start=stationary"]
+    answers = []
+    for text in ("slow_nodes(nodes=1,factor=4)", "kind=slow_nodes,nodes=1,factor=4"):
+        assert run(*options, f"--L-factor={text}") == 0
+        answers.append(json.loads(capsys.readouterr().out)["rows"])
+    assert answers[0] == answers[1]
+    for option in ("--L-factor", "--G-factor"):
+        told = error_of(capsys, *options, f"{option}=2")
+        assert told.startswith(f"{option} must look like key=value,key=value, such as kind=slow_")

@@ -146,8 +146,8 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["run", "nofile.toml"], "nofile.toml: No such file, and no study of that name comes"),
         (["run", "nofile.goal"], "nofile.goal can not be read (No such file"),
         (["explain"], "give FILE.toml, or --ranks"),
-        (["explain", "--ranks", "8"],
-         "give what delays: --noise, --arrival, --speed, --L-factor or --G-factor"),
+        (["explain", "--ranks", "8"], "give what delays: --noise, --arrival, --speed, "
+         "--L-factor or --G-factor; or FILE.toml"),
         (["explain", *CASE, "--arrival", "1ms"], "--arrival must look like key=value,key=value, "
          "such as kind=one_late,delay=1ms,rank=7; got '1ms'"),
         (["explain", *CASE, "--arrival", "kind=late"], "--arrival: kind must be one of 'ramp',"),

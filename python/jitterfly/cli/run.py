@@ -21,6 +21,7 @@ from ..fields import (
     first_few,
     some_are,
 )
+from ..syntax import split_outside
 from . import schedule
 from .options import add_backend, integer
 from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
@@ -307,7 +308,7 @@ def choices(
             if not (axis and equals and points):
                 among = f", AXIS one of {', '.join(axes)}" if axes else ""
                 raise ValueError(f"{option} must be AXIS=POINT[,...]{among}, got {text!r}")
-            found.setdefault(axis, []).extend(point.strip() for point in points.split(","))
+            found.setdefault(axis, []).extend(point.strip() for point in split_outside(points))
     return found
 
 
