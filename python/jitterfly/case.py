@@ -33,6 +33,7 @@ from .network import MOST_BYTES, Network, NetworkOrText, check_network
 from .noise import Congestion, Noise
 from .noise.source import (
     MAX_WALKED,
+    NO_HOSTS,
     MaxWork,
     check_sources,
     check_walks,
@@ -591,13 +592,26 @@ def check_effective(
                 work = case.work_in_cycle(trailing=False)
             else:
                 work = case.max_work(source)
-            if not (why := source.why_ineffective(work)):
+            why = source.why_ineffective(work)
+            if not why and not source.acts_on_any(case.ranks):
+                why = f"{NO_HOSTS} of the ranks; give a larger share, or more ranks"
+            if not why:
                 hits.add(key)
             else:  # behind the semicolon: fields of a collective's case that would change it
                 reasons[key] = why if isinstance(case, Case) else why.partition(";")[0]
     for key, why in reasons.items():
         if key not in hits:
             raise ValueError(_hits_nothing(*key, f" in any cell: {why}", ranks))
+
+
+def warn_of_absent_hosts(cases: Iterable[Workload]) -> None:
+    """Warn of the first case with a source that acts on none of its ranks; others may have some."""
+    for case in cases:
+        for place, noise in enumerate(case.noise):
+            if not noise.acts_on_any(case.ranks):
+                message = f"{name_in_case(place, noise.kind)}: {noise.unused_part(case.ranks)}"
+                warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+                return
 
 
 def warn_of_ineffective_noise(case: Case) -> None:

@@ -59,7 +59,7 @@ from .question import (
     question,
     required,
 )
-from .slowdown import given_in_words, part_in_words, parts_in_words, repetition
+from .slowdown import given_in_words, no_hosts_notes, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
 from .units import from_ticks, show_seconds, show_size
@@ -542,6 +542,7 @@ class Explanation(DelayByCause):
             Note("culprits", self._culprits_in_words(), PICTURE),
             *notes_of("recording", RecordedNoise.of_case(case).in_words()),
             *notes_of("doubt", case.doubts()),
+            *no_hosts_notes(case.noise, [case.ranks]),
             *notes_of("ranks", [OF_RANKS, *([OF_SLOW_RANKS] if case.speed is not None else []),
                                 *drawn_speed_notes(case.noise)]),
         ]  # fmt: skip

@@ -17,7 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import find_noise_files
-from .fields import Component, Converted, check_integer, check_numbers, frozen_dataclass, shorten
+from .fields import (
+    Component,
+    Converted,
+    check_integer,
+    check_numbers,
+    counted,
+    frozen_dataclass,
+    shorten,
+)
 from .files import read_text
 from .find_noise_files import FileField, FileName
 from .syntax import read_share
@@ -459,7 +467,7 @@ class Hosts(Component, ABC):
 
 @frozen_dataclass()
 class OnRanks(Hosts, kind="ranks"):
-    """Noise acts on some ranks alone.
+    """The ranks of a list, which noise acts on.
 
     Parameters
     ----------
@@ -481,14 +489,15 @@ class OnRanks(Hosts, kind="ranks"):
         check_ranks(ranks, "hosts")
         if max(self.ranks) >= ranks:
             raise ValueError(
-                f"hosts: ranks must be from 0 to {ranks - 1}, got {shorten(self.ranks)}"
+                f"hosts: of {counted(ranks, 'rank')}, numbered from 0, there is no rank "
+                f"{max(self.ranks)}"
             )
         return np.isin(np.arange(ranks), self.ranks)
 
 
 @frozen_dataclass()
 class OnNodes(Hosts, kind="nodes"):
-    """Noise acts on all ranks of some nodes.
+    """All ranks of some nodes, which noise acts on.
 
     Parameters
     ----------
@@ -524,7 +533,9 @@ class OnNodes(Hosts, kind="nodes"):
         count = -(-ranks // self.node_ranks)
         if max(self.nodes) >= count:
             raise ValueError(
-                f"hosts: nodes must be from 0 to {count - 1}, got {shorten(self.nodes)}"
+                f"hosts: {counted(ranks, 'rank')} are {counted(count, 'node')} of "
+                f"{counted(self.node_ranks, 'rank')}, numbered from 0; there is no node "
+                f"{max(self.nodes)}"
             )
         of_node = np.isin(np.arange(count), self.nodes)
         if self.every is not None:
@@ -535,7 +546,7 @@ class OnNodes(Hosts, kind="nodes"):
 
 @frozen_dataclass()
 class OnShare(Hosts, kind="share"):
-    """Noise acts on a share of the nodes: each with that probability, drawn once.
+    """A share of the nodes, which noise acts on: each with that probability, drawn once.
 
     They are the same in all realizations, and those that a `SlowShare` of this share, `node_ranks`
     and seed makes slow.

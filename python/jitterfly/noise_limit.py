@@ -40,6 +40,7 @@ from .slowdown import (
     allow_for_recordings,
     caution_notes,
     library_fact,
+    no_hosts_notes,
     part_in_words,
     ranks_in_words,
     repetition,
@@ -198,6 +199,7 @@ class NoiseLimitTable(Answer):
             *(self._steady_notes() or self._one_cycle_notes()),
             *start_notes(case.noise, case.cycles, case.compute_time),
             *notes_of("doubt", case.doubts()),
+            *no_hosts_notes(case.noise, [case.ranks]),
         ]
         names = [part_in_words(noise) for noise in case.noise]
         names[0] = self.noise.split("; ", 1)[0]  # what is looked for, with its question mark

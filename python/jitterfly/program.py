@@ -158,9 +158,7 @@ class Collective(Workload):
         changes nothing where no rank can be late with the result.
         """
         work = self.work_in_cycle(trailing=self.cycles > 1)
-        if self.cycles == 1 and any(
-            one.longest_effect(work) > 0 and not one.why_ineffective(work) for one in self.noise
-        ):
+        if self.cycles == 1 and any(one.can_delay(work, self.ranks) for one in self.noise):
             return self.work_in_cycle(trailing=True)
         return work
 

@@ -26,7 +26,8 @@ from .case import (
     warn_of_unused_costs,
 )
 from .collect import STOPPED, Report, collect
-from .distributions import Constant, Distribution
+from .distributions import Distribution
+from .distributions.distribution import Drawn
 from .faster_algorithm import algorithm_cautions, faster_candidate
 from .fields import (
     MOST_REALIZATIONS,
@@ -39,7 +40,8 @@ from .fields import (
 )
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed
-from .noise import Congestion, Noise, SpeedNoise, TraceNoise
+from .noise import Congestion, Noise, TraceNoise
+from .noise.source import NO_HOSTS, name_in_case
 from .question import (
     ARRIVAL,
     EFFORT,
@@ -256,14 +258,17 @@ class SlowdownTable(Answer):
             [row.ranks for row in self.rows if not row.noise_free])  # fmt: skip
         add("no_event", NO_EVENT,
             [row.ranks for row in self.rows
-             if row.mean.too_small and row.ranks not in late])  # fmt: skip
+             if row.mean.too_small and row.ranks not in late
+             and any(one.acts_on_any(row.ranks) for one in case.noise)])  # fmt: skip
         add("few_events", f"the mean rests on fewer than {stats.ENOUGH_EVENTS} rare events: its "
             "interval is wider for that; take more realizations",
             [row.ranks for row in self.rows if row.mean.skewed])  # fmt: skip
         text += unmet_notes(self.unmet, case.noise, first.mean.realizations,
                             ", which its interval allows for")  # fmt: skip
+        text += no_hosts_notes(case.noise, [row.ranks for row in self.rows])
         text += [Note("unused", f"{noise.kind}: {unused}") for noise in case.noise
-                 if (unused := noise.unused_part(case.ranks))]  # fmt: skip
+                 if noise.acts_on_any(case.ranks)
+                 and (unused := noise.unused_part(case.ranks))]  # fmt: skip
         if self.stopped:
             add("stopped", "stopped: more ranks were asked for")
         return text
@@ -576,6 +581,17 @@ def unmet_notes(
     return lines
 
 
+def no_hosts_notes(sources: Sequence[Noise], ranks: Sequence[int]) -> list[Note]:
+    """Make a note on each source that acts on none of some numbers of ranks."""
+    told = []
+    for place, noise in enumerate(sources):
+        if nobody := [one for one in ranks if not noise.acts_on_any(one)]:
+            where = f"{name_in_case(place, noise.kind)} on {ranks_in_words(nobody)}"
+            rest = f"{NO_HOSTS}, so that it is without effect there"
+            told.append(Note("no_hosts", f"{where}: {rest}"))
+    return told
+
+
 def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[Note]:
     """Make a note of noise that can not be under way at the start of all that is simulated."""
     if cycles > 1 or compute_time or all(getattr(one, "start", "") != "fresh" for one in noise):
@@ -736,11 +752,10 @@ def parts_in_words(part: Component) -> list[str]:
         usual = value is one.default or (plain and value == one.default)
         if one.name == "sha256" or value is None or (usual and one.name != "start"):
             continue  # what is usual; whether noise may be under way at the start is said always
-        timed = isinstance(inspect.getattr_static(type(part), one.name, None), Seconds)
-        if isinstance(part, SpeedNoise) and isinstance(value, Distribution):  # a factor, no time
-            shown = f"{value.value:g}" if isinstance(value, Constant) else summary(value)
-        elif isinstance(value, Distribution):
-            shown = value.name
+        declared = inspect.getattr_static(type(part), one.name, None)
+        timed = isinstance(declared, Seconds)
+        if isinstance(value, Distribution):  # of times, factors or parts, as the field knows
+            shown = declared.in_words(value) if isinstance(declared, Drawn) else value.name
         elif isinstance(value, Component):
             shown = f"({inside})" if "," in (inside := part_in_words(value)) else inside
         elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):

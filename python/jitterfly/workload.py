@@ -177,8 +177,7 @@ class Workload(ABC):
 
     def is_delayed_by(self, noise: Noise) -> bool:
         """Return whether this source of the workload can delay anything in it."""
-        work = self.max_work(noise)
-        return noise.longest_effect(work) > 0 and not noise.why_ineffective(work)
+        return noise.can_delay(self.max_work(noise), self.ranks)
 
     @cached_property
     def random_sources(self) -> tuple[bool, ...]:

@@ -175,7 +175,8 @@ def test_as_a_table_and_as_text(source):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: jf.noise.OnOff(0, "1s"), "on must be a time in seconds"),
+        (lambda: jf.noise.OnOff(0, "1s"), "on must be above 0, got 0 (in OnOff)"),
+        (lambda: jf.noise.OnOff("1s", "0s"), "off must be above 0, got '0s' (in OnOff)"),
         (lambda: jf.noise.OnOff(jf.Constant(0), "1s"), "on of bursts must have a finite mean"),
         (lambda: jf.noise.OnOff("1s", jf.Constant("1s")), "off of bursts must be drawn from"),
         (lambda: jf.noise.OnOff("1s", "often"), "off must be a time in seconds"),
@@ -206,4 +207,11 @@ def test_on_the_command_line(capsys):
     assert main([*options, "--noise", daemon]) in (0, None)
     assert '"onoff"' in capsys.readouterr().out
     none = daemon.replace("off=3s", "off=0")
-    assert "off must be a time in seconds" in error_of(capsys, *options, "--noise", none)
+    assert "off must be above 0" in error_of(capsys, *options, "--noise", none)
+
+
+@pytest.mark.parametrize("shared", ["node", "level 1", 0, "each"])
+def test_bursts_are_not_offered_names_of_levels(shared):
+    with pytest.raises(ValueError, match=r"^shared of bursts must be False, .*, got") as caught:
+        jf.noise.OnOff("1s", "1s", shared=shared)
+    assert "Hierarchy" not in str(caught.value)

@@ -139,8 +139,11 @@ def test_explain_names_the_source_that_acts_on_the_host():
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        (OnRanks([16]), "hosts: ranks must be from 0 to 15, got (16,)"),
-        (OnNodes([4], node_ranks=4), "hosts: nodes must be from 0 to 3, got (4,)"),
+        (OnRanks([16]), "noise: hosts: of 16 ranks, numbered from 0, there is no rank 16"),
+        (
+            OnNodes([4, 1], node_ranks=4),
+            "noise: hosts: 16 ranks are 4 nodes of 4 ranks, numbered from 0; there is no node 4",
+        ),
     ],
 )
 def test_hosts_that_are_not_there(hosts, message):
@@ -171,6 +174,16 @@ def test_what_is_no_host(make, message):
     assert message in str(caught.value)
 
 
+def test_hosts_that_a_schedule_does_not_have(tmp_path, capsys):
+    goal = tmp_path / "one.goal"
+    goal.write_text("num_ranks 2\nrank 0 {\nl1: calc 1000\n}\nrank 1 {\nl1: calc 1000\n}\n")
+    noise = "kind=step,delay=1us,hosts=nodes(nodes=7)"
+    options = ["-q", "--realizations=20", "--network=L=1us,o=200ns", f"--noise={noise}"]
+    assert error_of(capsys, "run", goal, *options) == (
+        "--noise: hosts: 2 ranks are 2 nodes of 1 rank, numbered from 0; there is no node 7"
+    )
+
+
 def test_theory_refuses_hosts():
     noise = jf.StepNoise("1us", 0.1, hosts=OnRanks([1]))
     network = jf.Hockney(alpha="1us", beta=0)
@@ -186,4 +199,50 @@ def test_on_the_command_line(capsys):
     assert main([*options, "--noise", daemon]) in (0, None)
     assert '"hosts"' in capsys.readouterr().out
     beyond = daemon.replace("nodes=1", "nodes=99")
-    assert "nodes must be from 0 to 15" in error_of(capsys, *options, "--noise", beyond)
+    assert error_of(capsys, *options, "--noise", beyond) == (
+        "--noise: hosts: 64 ranks are 16 nodes of 4 ranks, numbered from 0; there is no node 99"
+    )
+
+
+FEW = jf.StepNoise("80us", 0.5, hosts=OnShare(0.01))  # none of the first 64 ranks, 2 of 256
+NOBODY = "hosts has drawn none"
+
+
+def test_noise_on_no_host_is_refused():
+    """By whatever would answer with the numbers of a quiet machine; `simulate` warns."""
+    network = jf.LogGOPS(L="1us", o="200ns")
+    quiet = jf.Case(16, network=network, noise=[FEW])
+    asked = {"network": network, "realizations": 200}
+    for ask in (
+        lambda: jf.slowdown([FEW], [16, 64], **asked),
+        lambda: jf.advise([16, 64], noise=[FEW], **asked),
+        lambda: jf.Study("x", case=quiet, budget=jf.RealizationBudget(max=10)),
+    ):
+        with pytest.raises(ValueError, match=rf"^noise.0 \(step\) can hit nothing .*{NOBODY}"):
+            ask()
+
+
+def test_ranks_without_a_host_are_named():
+    """Their times are those without noise, for certain: more realizations would bring nothing."""
+    network = jf.LogGOPS(L="1us", o="200ns")
+    found = jf.slowdown([FEW], [16, 64, 256], network=network, realizations=50)
+    [said] = [note for note in found.notes() if note.code == "no_hosts"]
+    assert said == (f"noise.0 (step) on 16, 64 ranks: {NOBODY}, so that it is without effect there")
+    assert not any(note.code == "no_event" for note in found.notes())
+    advice = jf.advise([16, 256], network=network, noise=[FEW], candidates=["ring"],
+                       realizations=100)  # fmt: skip
+    assert any(f"noise.0 (step) on 16 ranks: {NOBODY}" in note for note in advice.notes())
+    for row in found.rows[:2]:
+        assert tuple(row.slowdown) == (1, 1, 1)
+    assert found.rows[2].slowdown.low > 1
+    base = jf.Case(16, network=network, noise=[FEW])
+    with pytest.warns(jf.IneffectiveNoiseWarning, match=f"{NOBODY} of the 64 ranks"):
+        jf.Study("x", case=base, axes=[jf.Axis("ranks", [64, 256])],
+                 budget=jf.RealizationBudget(max=10))  # fmt: skip
+
+
+def test_explain_says_that_noise_is_on_no_host():
+    case = jf.Case(16, network=jf.LogGOPS(L="1us", o="200ns"), noise=[FEW])
+    with pytest.warns(jf.IneffectiveNoiseWarning, match=NOBODY):
+        found = jf.explain(case, realizations=10)
+    assert any(NOBODY in note for note in found.notes())

@@ -162,7 +162,7 @@ def test_common_options(make, part):
     ("make", "parts"),
     [
         (lambda: jf.StepNoise("1us", at="both"), ["at must be one of 'receive', 'send'"]),
-        (lambda: jf.RenewalNoise(0, "1us"), ["gap must be a time in seconds"]),
+        (lambda: jf.RenewalNoise(0, "1us"), ["gap must be above 0, got 0"]),
         (lambda: jf.RenewalNoise(jf.Constant(0), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise(jf.Bernoulli(0, "1s"), "1us"), ["gap must have a mean above 0"]),
         (lambda: jf.RenewalNoise("1us", "1us", "first"), ["start must be one of 'fresh'"]),

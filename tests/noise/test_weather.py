@@ -155,8 +155,11 @@ def test_expected_hits():
     [
         (lambda: jf.NetworkWeather(), "delay or longer must be given"),
         (lambda: jf.NetworkWeather("1us", longer=1), "and one of them only"),
-        (lambda: jf.NetworkWeather(longer=-1), "longer must be a number above 0, up to 1e+06"),
-        (lambda: jf.NetworkWeather(longer="much"), "longer must be a share"),
+        *[
+            (lambda given=given: jf.NetworkWeather(longer=given),
+             f"longer must be a part above 0, up to 10^6, such as 0.2 or 20%, got {given!r}")
+            for given in (-1, 0, "-20%", "0%", "much", 2e6, "20us", True)
+        ],
         (lambda: jf.NetworkWeather("much"), "delay must be"),
         (lambda: jf.NetworkWeather("1us", during="compute"), "during"),
         (lambda: jf.Case(4, network=NETWORK, noise=[jf.NetworkWeather("1us")] * 9),
@@ -183,3 +186,20 @@ def test_on_the_command_line(capsys):
     assert main(options) in (0, None)
     assert '"weather"' in capsys.readouterr().out
     assert "delay or longer" in error_of(capsys, *options[:-1], "kind=weather,shared=4")
+
+
+@pytest.mark.parametrize(
+    ("longer", "words"),
+    [
+        ("20%", "20 %"),
+        ("20", "2,000 %"),
+        ("lognormal(median=0.5,sigma=1)", "Lognormal(median=0.5, sigma=1.0)"),
+    ],
+)
+def test_a_part_is_shown_without_a_unit_of_time(longer, words, capsys):
+    """One second stands for 1 in its distribution; for people it is no second."""
+    options = ["--ranks=4", "--realizations=20", "-q", "--json"]
+    for command in ("slowdown", "explain"):
+        text = f"kind=weather,longer={longer}"
+        assert main([command, *options, "--noise", text]) in (0, None)
+        assert f"weather, longer = {words}" in capsys.readouterr().out

@@ -34,7 +34,7 @@ from ..collect import SECONDS as OUT_OF_TIME
 from ..fields import FieldError, counted, first_few, parameter
 from ..hierarchy import Hierarchy
 from ..question import call_of
-from ..slowdown import start_notes
+from ..slowdown import no_hosts_notes, start_notes
 from ..stats import Estimate
 from ..units import show_seconds, show_size
 from .question import Progress, Question
@@ -347,6 +347,7 @@ class Advice(Answer):
             *sure,
             *notes_of("shared_card", _cards_in_words(question)),
             *start_notes(question.noise, question.cycles, question.compute_time),
+            *no_hosts_notes(question.noise, sorted({cell.ranks for cell in self.cells})),
         ]
         return [
             *(Note(note.code, note, PICTURE) for note in shown),

@@ -30,6 +30,7 @@ from ..fields import (
     is_number,
     refuse_masked,
     shorten,
+    summary,
 )
 from ..syntax import share_of_text
 from ..units import (
@@ -587,10 +588,20 @@ def read_distribution(
             raise ValueError(
                 f"{name} is too long for {plain.__name__}: {why}, of {shown}"
             ) from None
+        if _is_zero(value):  # which a constant may be
+            raise ValueError(f"{name} must be above 0, got {shown}") from None
         raise ValueError(
             f"{name} must be a time in seconds, or a distribution such as Exponential(mean='10us'),"
             f" got {shown}{_range_of(value)}"
         ) from None
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a value is a time of 0."""
+    try:
+        return parse_seconds(value, "") == 0
+    except ValueError:
+        return False
 
 
 def _range_of(value: Any) -> str:
@@ -615,6 +626,18 @@ class Drawn(Converted["Distribution | Time | Mapping[str, Any]", "Distribution"]
 
     def __init__(self) -> None:
         super().__init__("Distribution | float | str")
+
+    def in_words(self, value: Distribution) -> str:
+        """The distribution that the field holds, for people, in the unit of the field.
+
+        Examples
+        --------
+        >>> from jitterfly.noise import SpeedNoise
+        >>> from jitterfly import Exponential
+        >>> SpeedNoise.__dict__["factor"].in_words(Exponential(mean=2))
+        'Exponential(mean=2.0)'
+        """
+        return value.name if self.unit else summary(value)
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)

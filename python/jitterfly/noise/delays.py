@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from ..backends import core
 from ..distributions import Distribution
-from ..distributions.distribution import LARGEST, DelayTable, Probability, check_number, thinned
+from ..distributions.distribution import LARGEST, DelayTable, Probability, thinned
 from ..distributions.parametric import Constant, ConstantOrDrawn
-from ..fields import Converted, check_choice, frozen_dataclass, parameter
-from ..syntax import read_share
+from ..fields import Converted, check_choice, frozen_dataclass, is_number, parameter, shorten
+from ..syntax import share_of_text
 from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, show_ticks
 from .source import (
     DelayNoise,
@@ -211,16 +211,24 @@ class _PartOrNone(_DelayOrNone):
     _short = False
 
     def __set__(self, instance: object, value: Any) -> None:
-        if isinstance(value, str):
-            value = read_share(value, self._name, 0, LARGEST_PART, "0.2 or 20%")
         if value is not None and not isinstance(value, (Distribution, Mapping)):
-            value = check_number(value, self._name, 0, LARGEST_PART, self._owner)
+            part = share_of_text(value) if isinstance(value, str) else value
+            if not (is_number(part) and 0 < part <= LARGEST_PART):
+                raise ValueError(
+                    f"{self._name} must be a part above 0, up to 10^6, such as 0.2 or 20%, got "
+                    f"{shorten(value)} (in {self._owner})"
+                )
+            value = float(part)
         super().__set__(instance, value)
+
+    def in_words(self, value: Distribution) -> str:
+        part = f"{100 * value.value:,.6g} %" if isinstance(value, Constant) else ""
+        return part or super().in_words(value)
 
 
 @frozen_dataclass()
 class NetworkWeather(GroupNoise, kind="weather"):
-    """The way of all messages takes longer by one draw for the whole realization.
+    """A network that is slower by one draw for all messages of a realization.
 
     Other jobs load a network for longer than a collective takes: it is slower in one run than in
     another, and equally slow for all messages of a run. The network of a case is that of fair

@@ -35,6 +35,7 @@ from ..syntax import read_noise
 from ..units import TICKS_PER_SECOND, array_to_ticks, show_ticks, to_ticks
 
 MAX_OF_A_KIND = 256
+NO_HOSTS = "hosts has drawn none"
 MAX_BURSTS = 2**30  # of a rank: their draws are numbered
 
 Shared = int | str | bool
@@ -244,6 +245,16 @@ class Noise(Component, ABC):
         """Say what of it so many ranks leave out, such as recordings that none of them replays."""
         return ""
 
+    def acts_on_any(self, ranks: int) -> bool:
+        """Return whether it acts on any of so many ranks: `hosts` may have drawn none of them."""
+        return True
+
+    def can_delay(self, work: MaxWork, ranks: int) -> bool:
+        """Return whether it can delay anything of that work on so many ranks."""
+        if not self.acts_on_any(ranks):
+            return False
+        return self.longest_effect(work) > 0 and not self.why_ineffective(work)
+
     def part_of_groups(self, ranks: int) -> float:
         """The part of the groups of so many ranks, each with draws of its own, that it acts on.
 
@@ -390,9 +401,18 @@ class GroupNoise(Noise):
     def check(self, ranks: int, transit: int) -> None:
         self.acts_on(ranks)
 
+    def acts_on_any(self, ranks: int) -> bool:
+        acts = self.acts_on(ranks)
+        return acts is None or bool(acts.any())
+
     def acts_on(self, ranks: int) -> npt.NDArray[np.bool_] | None:
         """Return whether it acts on each of so many ranks, shape (ranks,); None: it acts on all."""
-        return None if self.hosts is None else _acts_on(self.hosts, ranks)
+        if self.hosts is None:
+            return None
+        try:
+            return _acts_on(self.hosts, ranks)
+        except ValueError as error:
+            raise ValueError(f"noise: {error}") from None
 
     def groups_acted_on(self, ranks: int) -> int:
         """The number of groups of so many ranks that have draws of their own, and are acted on."""
@@ -406,10 +426,9 @@ class GroupNoise(Noise):
         return self.groups_acted_on(ranks) / -(-ranks // node_ranks(self.shared, ranks))
 
     def unused_part(self, ranks: int) -> str:
-        acts = self.acts_on(ranks)
-        if acts is None or acts.any():
+        if self.acts_on_any(ranks):
             return ""
-        return f"hosts has drawn none of the {ranks} ranks, so it is without effect"
+        return f"{NO_HOSTS} of the {ranks} ranks, so it is without effect"
 
     def engine_fields(self, ranks: int) -> dict[str, Any]:
         """The fields as the engine takes them."""
@@ -523,7 +542,7 @@ class Bursts(Component, ABC):
 
 @frozen_dataclass()
 class OnOff(Bursts, kind="onoff"):
-    """The source is on for a time, off for a time, and so on, all drawn anew: a two-state process.
+    """A source that is on and off by turns, for times that are drawn: a two-state process.
 
     Its intervals are cut to the times for which it is on. The start is stationary: time 0 is a
     random moment, in a time on with the probability E[on] / (E[on] + E[off]).
@@ -559,12 +578,8 @@ class OnOff(Bursts, kind="onoff"):
     shared: Shared = "machine"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shared", check_shared(self.shared))
-        if names_level(self.shared):
-            raise ValueError(
-                f"shared of bursts must be False, 'machine' or the ranks per node, got "
-                f"{shorten(self.shared)}"
-            )
+        shared = check_shared(self.shared, "shared of bursts", levels=False)
+        object.__setattr__(self, "shared", shared)
         for name in ("on", "off"):
             mean = getattr(self, name).expected()
             if not (getattr(self, name).mean_ticks() > 0 and math.isfinite(mean)):
@@ -804,16 +819,17 @@ _LEVEL = re.compile(r"level ?[1-7]|(?!level ?\d)[A-Za-z][A-Za-z0-9_-]{0,39}")
 EVER = {"begin": -(2**63), "end": 2**63 - 1}
 
 
-def check_shared(value: Any) -> Shared:
+def check_shared(value: Any, name: str = "shared", *, levels: bool = True) -> Shared:
     """Check for False, "machine", what may be the name of a level, or a number of ranks."""
-    if value is False or (isinstance(value, str) and _LEVEL.fullmatch(value)):
+    words = _LEVEL if levels else re.compile("machine")
+    if value is False or (isinstance(value, str) and words.fullmatch(value)):
         return value  # type: ignore[no-any-return]
-    rule = "shared must be False, 'machine' or the ranks per node, from 1 to 2^30"
+    rule = f"{name} must be False, 'machine' or the ranks per node, from 1 to 2^30"
     try:
-        return check_integer(value, "shared", 1, 2**30)
+        return check_integer(value, name, 1, 2**30)
     except ValueError:
         also = " (on a Hierarchy also the name of a level, such as 'node', or 'level N')"
-        raise ValueError(f"{rule}, got {shorten(value)}{also}") from None
+        raise ValueError(f"{rule}, got {shorten(value)}{also if levels else ''}") from None
 
 
 def names_level(shared: Any) -> bool:

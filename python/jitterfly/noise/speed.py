@@ -26,6 +26,9 @@ class _Factor(Drawn):
             value = check_number(value, "factor", 0, LARGEST_FACTOR, "SpeedNoise")
         super().__set__(instance, value)
 
+    def in_words(self, value: Distribution) -> str:
+        return f"{value.value:g}" if isinstance(value, Constant) else super().in_words(value)
+
 
 @frozen_dataclass()
 class SpeedNoise(GroupNoise, kind="speed"):

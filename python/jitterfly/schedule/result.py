@@ -20,7 +20,14 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..slowdown import NO_EVENT, NOISE_TOO_LATE, begins_after, part_in_words, unmet_notes
+from ..slowdown import (
+    NO_EVENT,
+    NOISE_TOO_LATE,
+    begins_after,
+    no_hosts_notes,
+    part_in_words,
+    unmet_notes,
+)
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
@@ -369,6 +376,7 @@ class ScheduleResult(Answer):
                 )
             text.append(Note("noise_share", told))
         text += notes_of("doubt", self.doubts) + self._undelayed_notes()
+        text += no_hosts_notes(self.noise, [self.schedule.ranks])
         text += notes_of("recording", self.recorded.in_words())
         if stats.quantile(self.samples, 0.99).too_small:
             needed = stats.realizations_needed(0.99, 0.95)
@@ -393,6 +401,8 @@ class ScheduleResult(Answer):
             return [Note("noise_too_late", NOISE_TOO_LATE)]
         if not self.noise or self._is_delayed(self.mean()):
             return []
+        if not any(one.acts_on_any(self.schedule.ranks) for one in self.noise):
+            return []  # `no_hosts_notes` say it
         return [Note("no_event", NO_EVENT)]
 
     def _is_delayed(self, estimate: Estimate) -> bool:

@@ -434,7 +434,7 @@ def _expected_hits(
         for place, source in enumerate(place_noise(sources, network, schedule.ranks))
         if source.random
         for work in [max_work(schedule, network, positive=needs_length(source))]
-        if source.longest_effect(work) > 0 and not source.why_ineffective(work)
+        if source.can_delay(work, schedule.ranks)
     ]
     if len(acting) < 2:  # the sample tells how often it met it
         return []

@@ -15,7 +15,13 @@ from functools import cached_property
 from typing import Any
 
 from ..algorithms import Butterfly
-from ..case import Case, check_effective, warn_of_ineffective_speeds, warn_of_unused_costs
+from ..case import (
+    Case,
+    check_effective,
+    warn_of_absent_hosts,
+    warn_of_ineffective_speeds,
+    warn_of_unused_costs,
+)
 from ..distributions import Distribution
 from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
 from ..noise import Noise
@@ -279,6 +285,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     checked = counted_progress(cells, len(cells), "checking noise")
     check_effective(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
+    warn_of_absent_hosts(case for cell in cells for case in cell.cases.values())
     warn_of_ineffective_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
