@@ -27,6 +27,11 @@ CLAUSE = re.compile(
     "(Of|What|Whether|How|Why|That|Where|As|Those|Which|If|Who|Whose|When|While|Until|From|In|For|On"
     r"|By|To|With|Without|Up to|At|About|Before|Between|There)\b"
 )
+# What acts, or is done, in place of an order to do it ("Noise acts on ...", "Blocks go down ...").
+SENTENCE = re.compile(
+    r"(Noise|Blocks|Halves|A message|Every rank|The (source|vector|way of all messages)) "
+    r"(acts?|sends?|go(es)?|is|are|takes?)\b"
+)
 
 
 def has_examples(name):
@@ -46,7 +51,8 @@ def clauses(path):
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     texts = [(node.body[0].lineno, doc) for node in nodes
              if isinstance(node, kinds) and (doc := ast.get_docstring(node))]  # fmt: skip
-    return [f"{path}:{at}: {doc.splitlines()[0]}" for at, doc in texts if CLAUSE.match(doc)]
+    return [f"{path}:{at}: {doc.splitlines()[0]}" for at, doc in texts
+            if CLAUSE.match(doc) or SENTENCE.match(doc)]  # fmt: skip
 
 
 def test_docstrings_begin_with_a_verb_or_a_noun():

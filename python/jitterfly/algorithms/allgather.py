@@ -110,7 +110,7 @@ class RingAllgather(Algorithm, kind="ring_allgather"):
 
 @frozen_dataclass()
 class NeighborExchangeAllgather(Algorithm, kind="neighbor_exchange_allgather"):
-    """Rank i exchanges with the rank on one side and with the one on its other side, in turn.
+    """Exchange blocks with the rank on one side and with the one on the other side, in turn.
 
     First even ranks exchange their block with rank ``i + 1``. Then pairs of blocks go on: even
     ranks exchange with rank ``i - 1``, then with ``i + 1`` again, and so on (modulo N); a rank
@@ -157,7 +157,7 @@ class NeighborExchangeAllgather(Algorithm, kind="neighbor_exchange_allgather"):
 
 @frozen_dataclass()
 class PatAllgather(Algorithm, kind="pat_allgather"):
-    """Blocks go down binomial trees, one from each rank, which are shifted against each other.
+    """Send blocks down binomial trees, one from each rank, shifted against each other.
 
     Over the distances ..., 4, 2, 1 rank i sends to ``i + d`` (modulo N) all blocks whose tree goes
     that way: its own, and those that came over multiples of 2 d, if they are for fewer than N ranks

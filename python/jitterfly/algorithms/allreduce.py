@@ -236,7 +236,7 @@ class SegmentedRingAllreduce(Forwarded, kind="segmented_ring_allreduce"):
 
 @frozen_dataclass()
 class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
-    """The vector is halved each round while it is reduced, and put together on the way back.
+    """Halve the vector each round while it is reduced, and put it together on the way back.
 
     Round r of the first half exchanges half of what is left with ``i xor 2^r`` (distance doubling,
     vector halving, as MPICH); the second half goes the same way back. Ranks beyond the largest
@@ -278,7 +278,7 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
 
 @frozen_dataclass()
 class SwingAllreduce(Forwarded, kind="swing_allreduce"):
-    """Rabenseifner's with partners nearby: rank i swings from one side to the other.
+    """The algorithm of Rabenseifner with partners nearby, from one side to the other.
 
     In round s even ranks exchange with rank ``i + d``, odd ones with ``i - d`` (modulo P), where d
     is 1, -1, 3, -5, 11, ...: ``(1 - (-2)^(s + 1)) / 3``. Messages are those of

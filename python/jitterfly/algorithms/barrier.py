@@ -119,7 +119,7 @@ class TreeBarrier(Algorithm, kind="tree_barrier"):
 
 @frozen_dataclass()
 class LinearBarrier(Algorithm, kind="linear_barrier"):
-    """Every rank sends to rank 0, which then sends to all.
+    """Send from every rank to rank 0, and then from there to all.
 
     Rank 0 receives from rank 1, 2, 3, ... in this order, and answers in the same one.
     `message_bytes` is the size of its messages, of which there are 2 (N - 1). It is Open MPI's
@@ -151,7 +151,7 @@ class LinearBarrier(Algorithm, kind="linear_barrier"):
 
 @frozen_dataclass()
 class DoubleRingBarrier(Algorithm, kind="double_ring_barrier"):
-    """A message goes twice around the ring of all ranks, from rank to rank.
+    """Send a message twice around the ring of all ranks, from rank to rank.
 
     The first time it says that all ranks before are there, the second time that all are.
     `message_bytes` is its size; there are 2 N messages, each after the one before. It is Open MPI's

@@ -47,7 +47,7 @@ class BinomialGather(Algorithm, kind="binomial_gather"):
 
 @frozen_dataclass()
 class LinearGather(Algorithm, kind="linear_gather"):
-    """Every rank sends to rank 0, which receives from rank 1, 2, 3, ... in this order.
+    """Send from every rank to rank 0, which receives from rank 1, 2, 3, ... in this order.
 
     `message_bytes` is what each rank puts in, n bytes. There are N - 1 messages. A rank other than
     rank 0 has finished when its message is sent. It is Open MPI's `basic_linear`.

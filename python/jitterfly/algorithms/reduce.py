@@ -108,7 +108,7 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
 
 @frozen_dataclass()
 class RabenseifnerReduce(Algorithm, kind="rabenseifner_reduce"):
-    """The vector is reduced and scattered by halves; rank 0 gathers the blocks of the result.
+    """Reduce and scatter the vector by halves; gather the blocks of the result at rank 0.
 
     Round r of the first half exchanges half of what is left with ``i xor 2^r``, as in
     `RabenseifnerAllreduce`. Then blocks go to rank 0 over distances P/2, P/4, ... 1: over distance
@@ -151,7 +151,7 @@ class RabenseifnerReduce(Algorithm, kind="rabenseifner_reduce"):
 
 @frozen_dataclass()
 class ChainReduce(Algorithm, kind="chain_reduce"):
-    """Rank i combines a segment that rank i + 1 sends with its own, and sends it to rank i - 1.
+    """Combine each segment from rank i + 1 with that of rank i, and send it to rank i - 1.
 
     It is `ChainBroadcast` the other way: rank N - 1 begins, rank 0 has the result. A rank sends a
     segment before it receives the next.
@@ -202,7 +202,7 @@ class ChainReduce(Algorithm, kind="chain_reduce"):
 
 @frozen_dataclass()
 class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
-    """A rank combines the vectors of its two children with its own, and sends that to its parent.
+    """Combine the vectors of a rank's two children with its own, and send that to its parent.
 
     Of the tree's levels, with 1, 2, 4, ... ranks in the order of their numbers, the children of
     rank i in one of d ranks are ``i + d`` and ``i + 2 d``. With `in_order` a subtree has

@@ -131,7 +131,7 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
 
 @frozen_dataclass()
 class ButterflyReduceScatter(Algorithm, kind="butterfly_reduce_scatter"):
-    """Halves are exchanged over distances 1, 2, 4, ...; then each block is one exchange from home.
+    """Exchange halves over distances 1, 2, 4, ...; then send each block home, one exchange away.
 
     In round r rank i sends half of what is left of the vector to ``i xor 2^r``, so that operations
     that do not commute keep their order. It is left with the block whose number has its own bits in
@@ -191,7 +191,7 @@ class ButterflyReduceScatter(Algorithm, kind="butterfly_reduce_scatter"):
 
 @frozen_dataclass()
 class PatReduceScatter(Algorithm, kind="pat_reduce_scatter"):
-    """Blocks are combined up binomial trees, one to each rank, which are shifted.
+    """Combine blocks up binomial trees, one to each rank, which are shifted.
 
     It is `PatAllgather` the other way: over the distances 1, 2, 4, ... rank i sends to ``i - d``
     (modulo N) the blocks of all ranks whose tree goes that way. So the most blocks go to
