@@ -96,7 +96,9 @@ if TYPE_CHECKING:
     from .studies import RealizationBudget as RealizationBudget
     from .studies import Study as Study
     from .studies import load_study as load_study
-    from .sweep import run as run_study  # noqa: F401
+    from .sweep import run as _run
+
+    run_study = _run  # an import under another name is not exported
     from .units import LongTimeWarning as LongTimeWarning
     from .units import SmallFactorWarning as SmallFactorWarning
     from .units import Time as Time

@@ -96,6 +96,7 @@ def test_users_pass_a_type_checker(cache, tmp_path):
     pages = ["README", "docs/tutorials/slurm", "docs/tutorials/congestion", "docs/noise"]
     text = "\n".join((ROOT / f"{page}.md").read_text(encoding="utf-8") for page in pages)
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = [block for block in blocks if "from distributed" not in block]  # which has no types
     assert len(blocks) >= 5
     file = tmp_path / "user.py"
     file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")

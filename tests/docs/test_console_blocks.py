@@ -57,6 +57,9 @@ NOT_EXECUTED = {
     "sphinx-build -W --keep-going docs docs/_build/html": "test_documentation.py builds the pages",
     "python docs/extensions/file_tree.py bootstrap interval": "test_file_tree.py executes it",
     "mypy": "test_types.py executes it",
+    "python -m jitterfly_papers.machines FOLDER machines.csv machines.png": (
+        "test_machines.py executes it, with a folder of its own"
+    ),
     "python docs/refresh.py": "changes the pages; test_page_output.py executes it as a check",
     "python docs/refresh.py --check --durations": "test_page_output.py executes it",
     "sphinx-build -b linkcheck docs docs/_build/linkcheck": "needs hosts outside",
@@ -212,6 +215,8 @@ def lines(block: str) -> list[str]:
     return [line for line in bare if line]
 
 
+# Its commands stand on the pages that it names, with their files: test_page_output.py.
+GALLERY = "docs/index.md"
 COMMANDS = [(page, block) for page, language, block in blocks() if language in ("", "console")]
 
 
@@ -224,6 +229,8 @@ def is_long(block: str) -> bool:
 
 def executed(page: str, block: str) -> list[str]:
     """The lines that are executed, in the form in which they are."""
+    if page == GALLERY:
+        return []
     chosen = [line for line in lines(block) if line not in NOT_EXECUTED]
     if scale.FULL:  # docs/refresh.py runs its second half, as docs/install.md shows it
         chosen = [line for line in chosen if line != INSTALL_AND_RUN]
@@ -333,7 +340,8 @@ def check_files(text, folder):
 def test_commands_run(page, block, tmp_path, fonts, request, monkeypatch):
     script = executed(page, block)
     if not script:
-        reasons = (NOT_EXECUTED.get(line, "README's test executes it") for line in lines(block))
+        other = "its own page's" if page == GALLERY else "README's"
+        reasons = (NOT_EXECUTED.get(line, f"{other} test executes it") for line in lines(block))
         pytest.skip("; ".join(sorted(set(reasons))))
     for module in ("matplotlib", "shtab", "mpi4py"):
         pytest.importorskip(module)
