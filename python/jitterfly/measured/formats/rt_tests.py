@@ -565,7 +565,7 @@ def _read_hwlatdetect(text: TextFile, options: Options) -> Measured:
         if report and not gaps:
             raise text.error(
                 None,
-                f"has no samples: hwlatdetect wrote them to {shorten(report)} (--report); put the "
+                f"has no samples: hwlatdetect wrote them to {shorten(report)}; put the "
                 "lines of that file at the end of this one",
             )
         raise text.error(
