@@ -29,6 +29,7 @@ from scipy.optimize import nnls
 
 import jitterfly as jf
 from jitterfly.measured.infer import split_base
+from jitterfly.units import show_size
 
 _NAME = re.compile(
     r"(?P<machine>[a-z][a-z0-9-]*)_(?P<ranks>\d+)ranks_(?P<bytes>\d+)B_(?P<algorithm>\w+?)"
@@ -330,7 +331,7 @@ def table_of_choices(choices: Iterable[Choice]) -> str:
         mark = "**" if one.cost > 1 else ""
         names = (name.replace("_", " ") for name in (one.fastest, one.chosen))
         default = "" if np.isnan(one.default_cost) else f"{one.default_cost:.2f}"
-        cells = (machine_in_words(one.machine), f"{one.ranks:,}", size_in_words(one.message_bytes),
+        cells = (machine_in_words(one.machine), f"{one.ranks:,}", show_size(one.message_bytes),
                  *names, f"{mark}{one.cost:.2f}{mark}", default)  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -393,7 +394,7 @@ def markdown(rows: Sequence[Row]) -> str:
                 mark = "**" if row.verdict in ("too long", "too short") else ""
                 cells.append(f"{mark}{row.ratio:.2f}{mark}")
         name = f"{machine_in_words(first.machine)}, {first.algorithm.replace('_', ' ')}, "
-        name += f"{size_in_words(first.message_bytes)} ({first.by})"
+        name += f"{show_size(first.message_bytes)} ({first.by})"
         doubts = ", ".join(_IN_WORDS[code] for code in first.warnings.split())
         lines.append(
             f"| {name} | {first.ranks:,} to {first.to:,} | {' | '.join(cells)} "
@@ -435,14 +436,6 @@ def _by_run(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def machine_in_words(machine: str) -> str:
     """Write the name of a machine."""
     return _NAMES.get(machine, machine.capitalize())
-
-
-def size_in_words(count: int) -> str:
-    """Write a size in bytes."""
-    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
-        if count >= unit:
-            return f"{count / unit:g} {name}"
-    return f"{count} B"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -3,10 +3,10 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from support.example_report import PNG, REPORT, STEEP, SVG
+from support.html_reader import Reader
 
 from jitterfly.report import Html, Picture, tag, text
 from jitterfly_papers.report.claims_table import (
@@ -20,38 +20,7 @@ from jitterfly_papers.report.claims_table import (
 from jitterfly_papers.report.html_page import page
 from jitterfly_papers.report.report_content import Report
 
-VOID = {"img", "link", "meta"}
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")
-
-
-class Reader(HTMLParser):
-    """Elements with their attributes, and the words; complains of tags that do not match."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.open, self.elements, self.words = [], [], []
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.words.append(data)
-
-    def all(self, name):
-        return [attributes for tag, attributes in self.elements if tag == name]
-
-    @property
-    def said(self):
-        return " ".join("".join(self.words).split())
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import base64
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
+from support.html_reader import Reader
 from support.small_study import STUDY
 
 import jitterfly as jf
@@ -15,39 +15,8 @@ from jitterfly.measured.measurements import Detours, Measured
 from jitterfly.report import Section, page, text
 
 HOSTILE = '<script>alert("x")</script>'
-VOID = {"img", "link", "meta"}
 NOISE = ["--noise", "period=1ms,duration=25us,start=stationary"]
 SLOWDOWN = ["slowdown", *NOISE, "--ranks", "64,256", "--realizations", "60", "-q"]
-
-
-class Reader(HTMLParser):
-    """Elements and words; every tag that opens closes."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.open, self.elements, self.words = [], [], []
-        self.feed(source)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
-            self.words.append(data)
-
-    def all(self, name):
-        return [attributes for tag, attributes in self.elements if tag == name]
-
-    @property
-    def said(self):
-        return " ".join("".join(self.words).split())
 
 
 def read(path):

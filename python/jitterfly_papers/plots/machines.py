@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from jitterfly.plots import style
+from jitterfly.units import show_size
 
-from ..machines import QUANTILE, Row, machine_in_words, run_of, size_in_words
+from ..machines import QUANTILE, Row, machine_in_words, run_of
 
 
 def draw_quantiles(rows: Sequence[Row]) -> Figure:
@@ -47,7 +48,7 @@ def draw_quantiles(rows: Sequence[Row]) -> Figure:
     handles: list[Any] = [
         _line(style.SERIES[i].color, name.replace("_", " ")) for i, name in enumerate(algorithms)
     ]
-    text = f"thin and pale: {size_in_words(sizes[0])}; thick: {size_in_words(sizes[-1])}"
+    text = f"thin and pale: {show_size(sizes[0])}; thick: {show_size(sizes[-1])}"
     outside = sum(not 0.5 <= row.ratio <= 2.0 for row in rows)
     beyond = f"{outside:,} of {len(rows):,} quantiles are beyond the axis" if outside else ""
     left = f"runs of {most:,} iterations" + (f"; {fewer} with fewer are left out" if fewer else "")
