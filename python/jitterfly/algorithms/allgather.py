@@ -17,6 +17,7 @@ from .shared_steps import (
     collective,
     doubling_steps,
     in_one_row,
+    leaders_of,
     message,
     nodes_of,
     numbered,
@@ -242,7 +243,7 @@ class HierarchicalAllgather(Algorithm, kind="hierarchical_allgather"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         n, width = message_bytes, min(self.node_ranks, ranks)
-        nodes, leaders = nodes_of(ranks, width), [np.arange(0, ranks, width)[np.newaxis]]
+        nodes, leaders = nodes_of(ranks, width), leaders_of(ranks, width)
         stages = [
             stage(self.gather, "gather", "gather", n, nodes),
             stage(self.inter_node, "inter_node", "inter-node", width * n, leaders),

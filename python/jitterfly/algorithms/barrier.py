@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from ..fields import check_choice, frozen_dataclass
 from ..steps import Range, Shift, Step, Xor, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
@@ -20,6 +18,7 @@ from .shared_steps import (
     fold_out,
     gather_up,
     in_one_row,
+    leaders_of,
     linear_steps,
     message,
     nodes_of,
@@ -237,7 +236,7 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         nodes = nodes_of(ranks, self.node_ranks)
-        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        leaders = leaders_of(ranks, self.node_ranks)
         n = message_bytes
         last = BinomialBroadcast() if self.release == "broadcast" else self.intra_node
         stages = [

@@ -20,6 +20,7 @@ from .shared_steps import (
     collective,
     doubling_steps,
     knomial_steps,
+    leaders_of,
     message,
     nodes_of,
     numbered,
@@ -328,7 +329,7 @@ class HierarchicalBroadcast(Algorithm, kind="hierarchical_broadcast"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         nodes = nodes_of(ranks, self.node_ranks)
-        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        leaders = leaders_of(ranks, self.node_ranks)
         n = message_bytes
         between = stage(self.inter_node, "inter_node", "inter-node", n, leaders)
         return collective(

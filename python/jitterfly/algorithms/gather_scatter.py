@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..fields import frozen_dataclass
 from ..steps import Step
 from .algorithm import MOST_ROUNDS, Algorithm
@@ -13,6 +11,7 @@ from .shared_steps import (
     blocks_over_tree,
     check_ranks,
     collective,
+    leaders_of,
     linear_steps,
     nodes_of,
     numbered,
@@ -171,7 +170,7 @@ class HierarchicalGather(Algorithm, kind="hierarchical_gather"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         n, width = message_bytes, min(self.node_ranks, ranks)
-        leaders = [np.arange(0, ranks, width)[np.newaxis]]
+        leaders = leaders_of(ranks, width)
         within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
         between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
         return collective(numbered([within, between]))
@@ -224,7 +223,7 @@ class HierarchicalScatter(Algorithm, kind="hierarchical_scatter"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         n, width = message_bytes, min(self.node_ranks, ranks)
-        leaders = [np.arange(0, ranks, width)[np.newaxis]]
+        leaders = leaders_of(ranks, width)
         within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
         between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
         return collective(numbered([between, within]))

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..fields import Converted, check_choice, check_integer, frozen_dataclass
-from ..steps import Listed, PairArray, Partners, Step, rounds_of
+from ..steps import Listed, PairArray, Step, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .allreduce import RecursiveDoublingAllreduce
 from .shared_steps import (
@@ -15,6 +15,7 @@ from .shared_steps import (
     block_bytes,
     check_ranks,
     collective,
+    in_groups,
     message,
     message_steps,
     numbered,
@@ -133,19 +134,15 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
             inside = message_steps(self.inter_node, "inter_node", nodes, size)
         except ValueError as error:
             raise ValueError(f"inter_node, whose ranks are the {nodes} nodes: {error}") from None
-        steps = []
-        lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
-        for step in inside:
-            assert step.partners is not None
-            if step.partners not in lists:
-                pairs = step.partners.pair_array(nodes) * width
-                every = np.concatenate([pairs + leader for leader in range(leaders)])
-                lists[step.partners] = Listed(every)
-            label = step.label
-            if label and self.inter_node != RecursiveDoublingAllreduce():
-                label = f"inter-node {label}"  # else it could be one of the steps within them
-            steps.append(step._replace(partners=lists[step.partners], label=label))
-        return steps
+        members = np.arange(leaders)[:, np.newaxis] + width * np.arange(nodes)
+        steps = in_groups(inside, members)
+        if self.inter_node == RecursiveDoublingAllreduce():
+            return steps
+        # Else a label could be that of one of the steps within nodes.
+        return [
+            step._replace(label=f"inter-node {step.label}") if step.label else step
+            for step in steps
+        ]
 
 
 def _trees(ranks: int, width: int, leaders: int, size: int) -> tuple[list[Step], list[Step]]:

@@ -23,6 +23,7 @@ from .shared_steps import (
     halving_steps,
     in_one_row,
     knomial_steps,
+    leaders_of,
     message,
     nodes_of,
     numbered,
@@ -334,7 +335,7 @@ class HierarchicalReduce(Algorithm, kind="hierarchical_reduce"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         nodes = nodes_of(ranks, self.node_ranks)
-        leaders = [np.arange(0, ranks, self.node_ranks)[np.newaxis]]
+        leaders = leaders_of(ranks, self.node_ranks)
         n = message_bytes
         within = stage(self.intra_node, "intra_node", "intra-node", n, nodes)
         return collective(

@@ -455,16 +455,26 @@ def stage(
             inside = message_steps(algorithm, field, ranks, size)
         except ValueError as error:
             raise ValueError(f"{field}, of {ranks} ranks: {error}") from None
-        lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
-        steps = []
-        for step in inside:
-            assert step.partners is not None
-            if step.partners not in lists:
-                pairs = members[:, step.partners.pair_array(ranks)]
-                lists[step.partners] = Listed(pairs.reshape(-1, 2))
-            steps.append(step._replace(partners=lists[step.partners], label=""))
-        parts.append(steps)
+        parts.append(in_groups(inside, members))
     return in_one_row(numbered(parts), label)
+
+
+def in_groups(steps: Sequence[Step], members: PairArray) -> list[Step]:
+    """The steps of an algorithm, done by each group of ranks; `members`: shape (groups, ranks)."""
+    lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
+    done = []
+    for step in steps:
+        assert step.partners is not None
+        if step.partners not in lists:
+            pairs = members[:, step.partners.pair_array(members.shape[1])]
+            lists[step.partners] = Listed(pairs.reshape(-1, 2))
+        done.append(step._replace(partners=lists[step.partners]))
+    return done
+
+
+def leaders_of(ranks: int, width: int) -> list[PairArray]:
+    """The first rank of each node, as one group."""
+    return [np.arange(0, ranks, width)[np.newaxis]]
 
 
 def nodes_of(ranks: int, width: int) -> list[PairArray]:
