@@ -215,6 +215,38 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
         ProgramRun("wrong", 4, Network(o=3, L=10), 8, goal=goal).execute()
 
 
+def bytes_between(kind, ranks, width):
+    """Bytes that go between nodes of so many ranks, in blocks of 8 bytes."""
+    total = 0
+    for step in jf.Algorithm.from_dict({"kind": kind}).steps(ranks, 8 * ranks):
+        if step.kind == MESSAGE:
+            ends = step.partners.pair_array(ranks) // width
+            total += step.repeat * step.bytes * int(np.sum(ends[:, 0] != ends[:, 1]))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "of_tens", "of_sixteens"),
+    [
+        ("bine_broadcast", "binomial_broadcast", 0.85, 2.60),
+        ("bine_reduce", "binomial_reduce", 0.85, 2.60),
+        ("bine_allgather", "recursive_doubling_allgather", 0.18, 0.125),
+        ("bine_allgather", "pat_allgather", 0.66, 0.64),
+        ("bine_reduce_scatter", "recursive_halving_reduce_scatter", 0.18, 0.125),
+        ("bine_reduce_scatter", "butterfly_reduce_scatter", 0.82, 1.88),
+        ("bine_gather", "binomial_gather", 0.94, 1.06),
+        ("bine_scatter", "binomial_scatter", 0.94, 1.06),
+        ("bine_allreduce", "recursive_doubling_allreduce", 0.93, 1.06),
+        ("swing_allreduce", "rabenseifner_allreduce", 0.83, 2.00),
+    ],
+)
+def test_how_much_goes_between_nodes(kind, other, of_tens, of_sixteens):
+    """As their docstrings and docs/collectives.md say it: of 256 ranks."""
+    for width, ratio in ((10, of_tens), (16, of_sixteens)):
+        found = bytes_between(kind, 256, width) / bytes_between(other, 256, width)
+        assert found == pytest.approx(ratio, abs=0.005)
+
+
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
 SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
 OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192") | {

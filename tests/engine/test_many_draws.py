@@ -39,6 +39,13 @@ MOST = [2**30, 2**30 - 1, 2**29 + 1]
 FEWER = {
     "hierarchical_allreduce": 2**22,
     "binary_tree_broadcast": 2**20,
+    "bine_allgather": 2**16,
+    "bine_allreduce": 2**16,
+    "bine_broadcast": 2**16,
+    "bine_gather": 2**16,
+    "bine_reduce": 2**16,
+    "bine_reduce_scatter": 2**16,
+    "bine_scatter": 2**16,
     "double_binary_tree_allreduce": 2**12,
     "knomial_broadcast": 2**20,
     "knomial_reduce": 2**20,

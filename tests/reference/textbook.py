@@ -10,7 +10,8 @@ trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel &
 (dissemination); Bayatpour et al., SC 2017 (several leaders in a node); Pjesivac-Grbovic et al.,
 Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
 2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them); Chen
-et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly); Jeaugey 2025 (PAT).
+et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly); Jeaugey 2025 (PAT);
+De Sensi et al., SC 2025 (Bine).
 """
 
 import json
@@ -195,6 +196,174 @@ def swing_allreduce(me, size, n):
                 ops = exchange(peer, blocks, len(blocks) * block, number, how)
             yield f"{'allgather' if back else 'reduce-scatter'} {turn + 1}", ops
     yield from fold(me, size, "fold out", whole, way_out=True)
+
+
+def _base_minus_two(value, digits):
+    """The digits of a number to the base -2, the lowest first; None where they are more."""
+    found = []
+    while value:
+        value, digit = -(value // 2), value % 2
+        found.append(digit)
+    return found + [0] * (digits - len(found)) if len(found) <= digits else None
+
+
+def _bine_digits(rank, size):
+    """De Sensi et al. 2025, of 2^k ranks: those of the rank, or of the rank less their number."""
+    _, k = largest_power(size)
+    return _base_minus_two(rank, k) or _base_minus_two(rank - size, k)
+
+
+def _flipped(rank, m, size):
+    """The rank whose m lowest digits are the others."""
+    digits = _bine_digits(rank, size)
+    digits = [1 - digit for digit in digits[:m]] + digits[m:]
+    return sum(digit * (-2) ** place for place, digit in enumerate(digits)) % size
+
+
+def _bine_height(rank, size):
+    """How many lowest digits are equal: the rank is reached as these are flipped; 0 is the root."""
+    digits = _bine_digits(rank, size)
+    if rank == 0:
+        return len(digits) + 1
+    return next((m for m, digit in enumerate(digits) if digit != digits[0]), len(digits))
+
+
+@cache
+def _bine_below(rank, size):
+    """The ranks of a subtree."""
+    below = [rank]
+    for m in range(1, _bine_height(rank, size)):
+        below += _bine_below(_flipped(rank, m, size), size)
+    return below
+
+
+def _bine_tree(me, size, down):
+    """Rounds of the tree among a power of two of ranks: what it is called, peer, who sends."""
+    power, k = largest_power(size)
+    for r in range(k):
+        m = k - r if down else r + 1
+        ends = None
+        if me < power and _bine_height(me, power) >= m:
+            ends = _flipped(me, m, power), (_bine_height(me, power) > m) == down
+        yield r, ends
+
+
+def _with_folded(ranks, size):
+    """Blocks of these ranks and of those that are folded to them."""
+    power, _ = largest_power(size)
+    return [b for rank in ranks for b in (rank, rank + power) if b < size]
+
+
+def bine_broadcast(me, size, n):
+    for r, ends in _bine_tree(me, size, True):
+        ops = []
+        if ends:
+            ops = [Send(ends[0], (0,), n, r) if ends[1] else Receive(ends[0], n, r)]
+        yield f"down {r + 1}", ops
+    yield from fold(me, size, "fold out", (lambda _: (0,), n), way_out=True)
+
+
+def bine_reduce(me, size, n):
+    yield from fold(me, size, "fold in", (lambda _: (0,), n), way_out=False, how="combine")
+    for r, ends in _bine_tree(me, size, False):
+        ops = []
+        if ends:
+            ops = [Send(ends[0], (0,), n, r) if ends[1] else Receive(ends[0], n, r, "combine")]
+        yield f"up {r + 1}", ops
+
+
+@cache
+def _longest_below(size, m):
+    """The most blocks of a subtree that is reached as m digits are flipped."""
+    power, _ = largest_power(size)
+    return max(len(_with_folded(_bine_below(rank, power), size))
+               for rank in range(power) if _bine_height(rank, power) == m)  # fmt: skip
+
+
+def _bine_blocks(me, size, n, down):
+    power, k = largest_power(size)
+    for r, ends in _bine_tree(me, size, down):
+        m, ops = k - r if down else r + 1, []
+        if ends:
+            peer, sends = ends
+            blocks = _with_folded(_bine_below(peer if down else me, power), size)
+            length = _longest_below(size, m) * n
+            ops = [Send(peer, tuple(blocks), length, r) if sends else Receive(peer, length, r)]
+        yield f"{'scatter' if down else 'gather'} {r + 1}", ops
+
+
+def bine_gather(me, size, n):
+    yield from fold(me, size, "fold in", (lambda extra: (extra,), n), way_out=False)
+    yield from _bine_blocks(me, size, n, False)
+
+
+def bine_scatter(me, size, n):
+    yield from _bine_blocks(me, size, n, True)
+    yield from fold(me, size, "fold out", (lambda extra: (extra,), n), way_out=True)
+
+
+def _bine_partner(rank, s, power):
+    """One side or the other, by s + 1 ones to the base -2."""
+    distance = sum((-2) ** place for place in range(s + 1))
+    return (rank - distance if rank % 2 else rank + distance) % power
+
+
+@cache
+def _bine_reached(rank, s, power):
+    """The rank itself, and all whom it reaches in rounds s, s + 1, ..."""
+    if 1 << s == power:
+        return [rank]
+    there = _bine_partner(rank, s, power)
+    return _bine_reached(rank, s + 1, power) + _bine_reached(there, s + 1, power)
+
+
+@cache
+def _longest_reached(size, s):
+    power, _ = largest_power(size)
+    return max(len(_with_folded(_bine_reached(rank, s, power), size)) for rank in range(power))
+
+
+def bine_allreduce(me, size, n):
+    power, k = largest_power(size)
+    whole = (lambda _: (0,)), n
+    yield from fold(me, size, "fold in", whole, way_out=False, how="combine")
+    for s in range(k):
+        ops = exchange(_bine_partner(me, s, power), [0], n, s, "combine") if me < power else []
+        yield f"round {s + 1}", ops
+    yield from fold(me, size, "fold out", whole, way_out=True)
+
+
+def bine_allgather(me, size, n):
+    """Distances from the farthest to the nearest: a rank sends all that it has."""
+    power, k = largest_power(size)
+    yield from fold(me, size, "fold in", (lambda extra: (extra,), n), way_out=False)
+    for r, s in enumerate(reversed(range(k))):
+        ops = []
+        if me < power:
+            blocks = _with_folded(_bine_reached(me, s + 1, power), size)
+            length = _longest_reached(size, s + 1) * n
+            ops = exchange(_bine_partner(me, s, power), blocks, length, r, "take")
+        yield f"round {r + 1}", ops
+    lacking = (lambda extra: tuple(b for b in range(size) if b != extra)), (size - 1) * n
+    yield from fold(me, size, "fold out", lacking, way_out=True)
+
+
+def bine_reduce_scatter(me, size, n):
+    """Distances from the nearest to the farthest: a partner gets what it and those whom it reaches
+    later need.
+    """
+    power, k = largest_power(size)
+    block = cut(n, size)
+    everything = (lambda _: tuple(range(size))), n
+    yield from fold(me, size, "fold in", everything, way_out=False, how="combine")
+    for s in range(k):
+        ops = []
+        if me < power:
+            peer = _bine_partner(me, s, power)
+            blocks = _with_folded(_bine_reached(peer, s + 1, power), size)
+            ops = exchange(peer, blocks, _longest_reached(size, s + 1) * block, s, "combine")
+        yield f"round {s + 1}", ops
+    yield from fold(me, size, "fold out", (lambda extra: (extra,), block), way_out=True)
 
 
 def _up(me, size, n, how):

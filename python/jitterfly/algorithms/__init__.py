@@ -14,6 +14,7 @@ from .algorithm import is_kind_of as is_kind_of
 # Messages name the kinds in this order: first those of the usual collective.
 from .butterfly import Butterfly
 from .allreduce import (
+    BineAllreduce,
     DoubleBinaryTreeAllreduce,
     RabenseifnerAllreduce,
     RecursiveDoublingAllreduce,
@@ -34,6 +35,7 @@ from .barrier import (
 )
 from .broadcast import (
     BinaryTreeBroadcast,
+    BineBroadcast,
     BinomialBroadcast,
     ChainBroadcast,
     HierarchicalBroadcast,
@@ -42,6 +44,7 @@ from .broadcast import (
 )
 from .reduce import (
     BinaryTreeReduce,
+    BineReduce,
     BinomialReduce,
     ChainReduce,
     HierarchicalReduce,
@@ -49,6 +52,7 @@ from .reduce import (
     RabenseifnerReduce,
 )
 from .allgather import (
+    BineAllgather,
     BruckAllgather,
     HierarchicalAllgather,
     NeighborExchangeAllgather,
@@ -57,6 +61,7 @@ from .allgather import (
     RingAllgather,
 )
 from .reduce_scatter import (
+    BineReduceScatter,
     ButterflyReduceScatter,
     NonoverlappingReduceScatter,
     PairwiseReduceScatter,
@@ -66,6 +71,8 @@ from .reduce_scatter import (
 )
 from .alltoall import BruckAlltoall, LinearAlltoall, PairwiseAlltoall
 from .gather_scatter import (
+    BineGather,
+    BineScatter,
     BinomialGather,
     BinomialScatter,
     HierarchicalGather,
@@ -80,6 +87,13 @@ __all__ = [
     "Algorithm",
     "BinaryTreeBroadcast",
     "BinaryTreeReduce",
+    "BineAllgather",
+    "BineAllreduce",
+    "BineBroadcast",
+    "BineGather",
+    "BineReduce",
+    "BineReduceScatter",
+    "BineScatter",
     "BinomialBroadcast",
     "BinomialGather",
     "BinomialReduce",

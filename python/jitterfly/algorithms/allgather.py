@@ -1,11 +1,11 @@
-"""Allgather: recursive doubling, Bruck's, PAT, ring, between neighbours, hierarchical."""
+"""Allgather: recursive doubling, Bruck's, PAT, Bine, ring, between neighbours, hierarchical."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..fields import frozen_dataclass
-from ..steps import Listed, Shift, Step, rounds_of
+from ..steps import Listed, Shift, Step, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .broadcast import BinomialBroadcast
 from .gather_scatter import BinomialGather
@@ -16,12 +16,17 @@ from .shared_steps import (
     check_step_count,
     collective,
     doubling_steps,
+    fold_in,
+    fold_out,
     in_one_row,
     leaders_of,
     message,
     nodes_of,
     numbered,
     stage,
+    swing_blocks,
+    swing_partners,
+    swings,
     tree_blocks,
 )
 
@@ -193,6 +198,48 @@ class PatAllgather(Algorithm, kind="pat_allgather"):
             message(Shift(d), r, tree_blocks(ranks, d) * message_bytes, f"round {r + 1}")
             for r, d in enumerate(distances)
         ])  # fmt: skip
+
+
+@frozen_dataclass()
+class BineAllgather(Algorithm, kind="bine_allgather"):
+    """Exchange all that is held with partners on both sides, the farthest first.
+
+    Even ranks exchange with rank ``i + d``, odd ones with ``i - d`` (modulo P), over the distances
+    ..., 11, -5, 3, -1, 1 of `BineBroadcast`. Ranks beyond the largest power of two P = 2^K send
+    their block to ``i - P`` first, and get the N - 1 blocks that they lack at the end. Every
+    message of a round takes as long as the longest of that round.
+
+    `message_bytes` is what one rank contributes, n bytes. On P ranks a rank sends K messages, of 1,
+    2, 4, ... blocks of n bytes, the fewest farthest; the fold adds two. Messages are listed, which
+    takes memory: up to 2^22 ranks, else a ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (P - 1) n beta`` on Hockney's network and P
+    ranks. Between nodes of 10 of 256 ranks go 0.18 times as many bytes as with
+    `RecursiveDoublingAllgather`, whose longest messages go farthest, and 0.66 times as many as with
+    `PatAllgather`. Copies in memory that bring blocks in order are not counted.
+
+    References
+    ----------
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks, step by step:
+
+    >>> [step.tolist() for step in BineAllgather().message_levels(4)]
+    [[[0, 3], [1, 2], [2, 1], [3, 0]], [[0, 1], [1, 0], [2, 3], [3, 2]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n, messages = message_bytes, fold_in(ranks, message_bytes, combine=False)
+        rounds = zip(swing_partners(power_below(ranks)), swing_blocks(ranks), strict=True)
+        for r, (partners, blocks) in enumerate(reversed(list(rounds))):
+            messages.append(message(swings(partners), r, blocks * n, f"round {r + 1}"))
+        return collective(messages + fold_out(ranks, (ranks - 1) * n))
 
 
 @frozen_dataclass()

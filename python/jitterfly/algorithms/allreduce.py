@@ -1,4 +1,4 @@
-"""Allreduce: recursive doubling, rings, Rabenseifner's, Swing, two parts, double binary tree."""
+"""Allreduce: recursive doubling, rings, Rabenseifner's, Swing, Bine, two parts, double tree."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from .shared_steps import (
     pipelined,
     segments_of,
     spread_down,
+    swing_partners,
+    swings,
 )
 
 _MAX_RADIX = 256
@@ -291,9 +293,10 @@ class SwingAllreduce(Forwarded, kind="swing_allreduce"):
 
     Notes
     -----
-    Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on Hockney's
-    network and P ranks, as Rabenseifner's. Distances matter on a `Hierarchy`, where it crosses
-    fewer levels, as it does fewer links of a ring or a torus.
+    Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on
+    Hockney's network and P ranks, as Rabenseifner's. It crosses fewer links of a ring or a torus.
+    On a `Hierarchy` it depends: of 256 ranks in nodes of 10, 0.83 times as many bytes go between
+    nodes; in nodes of 16, which are those of Rabenseifner's first rounds, twice as many.
 
     References
     ----------
@@ -312,18 +315,55 @@ class SwingAllreduce(Forwarded, kind="swing_allreduce"):
         check_ranks(self, ranks)
         n, power = message_bytes, power_below(ranks)
         block, rounds = block_bytes(n, power), power.bit_length() - 1
-        rank = np.arange(power)
-        side = np.where(rank % 2, -1, 1)
-        swings = [
-            Listed(np.stack([rank, (rank + side * ((1 - (-2) ** (s + 1)) // 3)) % power], axis=1))
-            for s in range(rounds)
-        ]
+        partners_of = [swings(partners) for partners in swing_partners(power)]
         messages = fold_in(ranks, n, combine=True)
-        for s, partners in enumerate(swings):
+        for s, partners in enumerate(partners_of):
             size, label = (power >> s + 1) * block, f"reduce-scatter {s + 1}"
             messages.append(message(partners, s, size, label, combine=True))
-        for s, partners in enumerate(reversed(swings)):
+        for s, partners in enumerate(reversed(partners_of)):
             messages.append(message(partners, rounds + s, block << s, f"allgather {s + 1}"))
+        return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
+
+
+@frozen_dataclass()
+class BineAllreduce(Forwarded, kind="bine_allreduce"):
+    """Exchange whole vectors with partners nearby, from one side to the other.
+
+    It is `RecursiveDoublingAllreduce` with the partners of `SwingAllreduce`: in round s even ranks
+    exchange with rank ``i + d``, odd ones with ``i - d`` (modulo P), where d is 1, -1, 3, -5, 11,
+    ... Ranks beyond the largest power of two P = 2^K send their vector to ``i - P`` first, and get
+    the result at the end.
+
+    `message_bytes` is the vector, n bytes. A rank sends K messages of n bytes; the fold adds two.
+    Messages are listed, which takes memory: up to 2^22 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    Without noise it takes as long as `RecursiveDoublingAllreduce` where ranks are
+    alike. It is what the paper has for short vectors; for long ones its butterflies send the
+    messages of `SwingAllreduce`. Between nodes of 10 of 256 ranks go 0.93 times as many messages,
+    between nodes of 16 1.06 times as many.
+
+    References
+    ----------
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks:
+
+    >>> [level.tolist() for level in BineAllreduce().message_levels(4)]
+    [[[0, 1], [1, 0], [2, 3], [3, 2]], [[0, 3], [1, 2], [2, 1], [3, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n = message_bytes
+        messages = fold_in(ranks, n, combine=True)
+        for s, partners in enumerate(swing_partners(power_below(ranks))):
+            messages.append(message(swings(partners), s, n, f"round {s + 1}", combine=True))
         return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
 
 

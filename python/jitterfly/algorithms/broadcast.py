@@ -7,18 +7,20 @@ from typing import Literal
 import numpy as np
 
 from ..fields import check_choice, frozen_dataclass
-from ..steps import Range, Shift, Step, rounds_of
+from ..steps import Listed, Range, Shift, Step, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import (
     AlgorithmOf,
     Count,
     SegmentBytes,
+    bine_tree,
     block_bytes,
     blocks_over_tree,
     check_ranks,
     check_step_count,
     collective,
     doubling_steps,
+    fold_out,
     knomial_steps,
     leaders_of,
     message,
@@ -55,6 +57,49 @@ class BinomialBroadcast(Algorithm, kind="binomial_broadcast"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(spread_down(ranks, message_bytes))
+
+
+@frozen_dataclass()
+class BineBroadcast(Algorithm, kind="bine_broadcast"):
+    """Send the vector down a binomial tree whose children are on both sides, and so nearer.
+
+    In the round of distance d a rank that has the vector sends it to ``i + d``, if i is even, or
+    else to ``i - d`` (modulo P). The distances are ..., 11, -5, 3, -1, 1: ``(1 - (-2)^m) / 3`` for
+    m = K, ... 1, which in base -2 are m ones. Ranks beyond the largest power of two P = 2^K get the
+    vector from ``i - P`` at the end.
+
+    `message_bytes` is the vector, n bytes. There are N - 1 messages of n bytes, in K steps, and one
+    for the ranks beyond. Messages are listed, which takes memory: up to 2^22 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes as long as `BinomialBroadcast` on 2^K ranks that are alike. A
+    child is at most about P/3 ranks away (modulo P), against P/2 there. Of 256 ranks in nodes of
+    10, 0.85 times as many messages go between nodes; in nodes of 16, each of which the binomial
+    tree enters once, 2.6 times as many.
+
+    References
+    ----------
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Sender and receiver of the messages on eight ranks, step by step:
+
+    >>> [step.tolist() for step in BineBroadcast().message_levels(8)]
+    [[[0, 3]], [[0, 7], [3, 4]], [[0, 1], [3, 2], [7, 6], [4, 5]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n = message_bytes
+        tree = [
+            message(Listed(edges), r, n, f"down {r + 1}")
+            for r, edges in enumerate(bine_tree(power_below(ranks)))
+        ]
+        return collective(tree + fold_out(ranks, n))
 
 
 @frozen_dataclass()

@@ -179,7 +179,7 @@ def known(collective: str) -> dict[str, Candidate]:
     Examples
     --------
     >>> sorted(known("allreduce"))[:3]
-    ['butterfly', 'butterfly_after_1', 'butterfly_after_4']
+    ['bine', 'butterfly', 'butterfly_after_1']
     """
     return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
 
@@ -402,6 +402,12 @@ _OTHER_ALLREDUCES = [
         usual=False,
         summary="rabenseifner with partners on both sides, nearer to each other",
     ),
+    Candidate(
+        "bine",
+        _always("bine_allreduce"),
+        usual=False,
+        summary="recursive_doubling with partners on both sides, nearer to each other",
+    ),
     Candidate(  # NCCL's buffers of 4 MiB have 8 parts (`NCCL_BUFFSIZE`, `NCCL_STEPS`)
         "double_binary_tree",
         _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
@@ -433,7 +439,33 @@ def _in_one_segment(kind: str, **fields: Any) -> Maker:
     return make
 
 
+def _bine(collective: str, summary: str, *, on_levels: bool = False) -> Candidate:
+    """A candidate whose partners are on both sides, which no library has yet."""
+    kind = f"bine_{collective}"
+    return Candidate("bine", _always(kind), usual=False, usual_on_levels=on_levels, summary=summary)
+
+
 _OTHERS = {
+    "allgather": (
+        _bine(
+            "allgather",
+            "all that is held with partners on both sides, the fewest blocks farthest",
+            on_levels=True,
+        ),
+    ),
+    "reduce_scatter": (
+        _bine(
+            "reduce_scatter",
+            "halves with partners on both sides, the fewest blocks farthest",
+            on_levels=True,
+        ),
+    ),
+    "gather": (
+        _bine("gather", "up a binomial tree with children on both sides, with all blocks below"),
+    ),
+    "scatter": (
+        _bine("scatter", "down a binomial tree with children on both sides, with all blocks below"),
+    ),
     "barrier": (
         Candidate(
             "linear",
@@ -451,6 +483,7 @@ _OTHERS = {
         ),
     ),
     "broadcast": (
+        _bine("broadcast", "down a binomial tree with children on both sides, and so nearer"),
         Candidate(
             "scatter_doubling",
             _always("scatter_allgather_broadcast", allgather="recursive_doubling"),
@@ -488,6 +521,7 @@ _OTHERS = {
         ),
     ),
     "reduce": (
+        _bine("reduce", "up a binomial tree with children on both sides, and so nearer"),
         Candidate(
             "pipeline",
             _always("chain_reduce", segment_bytes="512KiB"),

@@ -1,4 +1,4 @@
-"""Gather to rank 0 and scatter from it: binomial tree, linear (basic_linear), hierarchical."""
+"""Gather to rank 0 and scatter from it: binomial, Bine, linear (basic_linear), hierarchical."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from .algorithm import MOST_ROUNDS, Algorithm
 from .shared_steps import (
     AlgorithmOf,
     Count,
+    bine_blocks,
     blocks_over_tree,
     check_ranks,
     collective,
+    fold_in,
+    fold_out,
     leaders_of,
     linear_steps,
     nodes_of,
@@ -121,6 +124,78 @@ class LinearScatter(Algorithm, kind="linear_scatter"):
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(linear_steps(self, ranks, message_bytes, to_root=False))
+
+
+@frozen_dataclass()
+class BineGather(Algorithm, kind="bine_gather"):
+    """All blocks from below go up a binomial tree whose children are on both sides, and so nearer.
+
+    It is the tree of `BineReduce`. Ranks beyond the largest power of two P = 2^K send their block
+    to ``i - P`` first. Every message of a round takes as long as the longest of that round.
+
+    `message_bytes` is what each rank puts in, n bytes. On P ranks there are K steps, of 1, 2, 4,
+    ... blocks. A rank other than rank 0 has finished when its message is sent.
+    Messages are listed, which takes memory: up to 2^22 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (P - 1) n beta`` on Hockney's network and P
+    ranks, as `BinomialGather`. Between nodes of 10 of 256 ranks go 0.94 times as many bytes,
+    between nodes of 16 1.06 times as many.
+
+    References
+    ----------
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks, step by step:
+
+    >>> [step.tolist() for step in BineGather().message_levels(4)]
+    [[[1, 0], [2, 3]], [[3, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n = message_bytes
+        return collective(fold_in(ranks, n, combine=False) + bine_blocks(ranks, n))
+
+
+@frozen_dataclass()
+class BineScatter(Algorithm, kind="bine_scatter"):
+    """All blocks for those below go down a binomial tree whose children are on both sides.
+
+    It is `BineGather` the other way: ranks beyond the largest power of two P = 2^K get their block
+    from ``i - P`` at the end. Every message of a round takes as long as the longest of that round.
+
+    `message_bytes` is what each rank gets, n bytes. On P ranks there are K steps, of P/2, P/4, ...
+    1 blocks. Messages are listed, which takes memory: up to 2^22 ranks, else a ValueError when the
+    case is made.
+
+    Notes
+    -----
+    Without noise it takes ``K alpha + (P - 1) n beta`` on Hockney's network and P
+    ranks, as `BinomialScatter`. Between nodes go as many bytes as of `BineGather`.
+
+    References
+    ----------
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Sender and receiver of the messages on four ranks, step by step:
+
+    >>> [step.tolist() for step in BineScatter().message_levels(4)]
+    [[[0, 3]], [[0, 1], [3, 2]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        n = message_bytes
+        return collective(bine_blocks(ranks, n, down=True) + fold_out(ranks, n))
 
 
 @frozen_dataclass()

@@ -243,6 +243,67 @@ def doubling_steps(ranks: int, block: int, first: int = 0) -> list[Step]:
     return messages + fold_out(ranks, (ranks - 1) * block)
 
 
+def swing_partners(power: int) -> list[npt.NDArray[np.int64]]:
+    """The partner of each of so many ranks, a power of two, over distances 1, -1, 3, -5, 11, ...
+
+    In round s even ranks have rank ``i + d`` and odd ones ``i - d`` (modulo P), with d = ``(1 -
+    (-2)^(s + 1)) / 3``: in base -2 d is s + 1 ones.
+    """
+    rank = np.arange(power)
+    side = np.where(rank % 2, -1, 1)
+    rounds = power.bit_length() - 1
+    return [(rank + side * ((1 - (-2) ** (s + 1)) // 3)) % power for s in range(rounds)]
+
+
+def swings(partners: npt.NDArray[np.int64]) -> Listed:
+    """Messages of all ranks to their partners."""
+    return Listed(np.stack([np.arange(len(partners)), partners], axis=1))
+
+
+def swing_blocks(ranks: int) -> list[int]:
+    """The most blocks that a rank sends in each round of swings, with those of folded ranks.
+
+    In a reduce-scatter they are those of its partner and of all whom that comes to in later rounds;
+    in an allgather, whose rounds are the other way, those that it has.
+    """
+    power, most = power_below(ranks), []
+    held = 1 + (np.arange(power) < ranks - power)
+    for partners in reversed(swing_partners(power)):
+        most.append(int(held.max()))
+        held = held + held[partners]
+    return most[::-1]
+
+
+def bine_tree(power: int) -> list[PairArray]:
+    """Parents and children of a Bine tree from rank 0, round by round, the farthest first.
+
+    A rank that has been reached swings to its partner of each round that is left.
+    """
+    reached, levels = np.zeros(1, np.int64), []
+    for partners in reversed(swing_partners(power)):
+        levels.append(np.stack([reached, partners[reached]], axis=1))
+        reached = levels[-1].T.reshape(-1)
+    return levels
+
+
+def bine_blocks(ranks: int, block: int, *, down: bool = False) -> list[Step]:
+    """Blocks of all ranks go up a Bine tree, or down: a message has those of the child's subtree.
+
+    Every message of a round takes as long as the longest of that round.
+    """
+    power = power_below(ranks)
+    held, levels = 1 + (np.arange(power) < ranks - power), []
+    for edges in reversed(bine_tree(power)):
+        parent, child = edges.T
+        levels.append((edges if down else edges[:, ::-1], int(held[child].max()) * block))
+        held[parent] += held[child]
+    name = "scatter" if down else "gather"
+    return [
+        message(Listed(edges), r, size, f"{name} {r + 1}")
+        for r, (edges, size) in enumerate(reversed(levels) if down else levels)
+    ]
+
+
 def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:
     """A binomial tree towards rank 0: strides 1, 2, 4, ... (as MPICH)."""
     return [

@@ -587,7 +587,24 @@ def _segmented_ring(case: Case) -> int:
     return segments * rest * max(part.time, part.gap) + _ring(case, block)
 
 
+def _of_others(form: Callable[[Case], int]) -> Callable[[Case], int]:
+    """A form of another algorithm, which takes as long on powers of two of ranks."""
+
+    def bine(case: Case) -> int:
+        _check_power_of_two(case)
+        return form(case)
+
+    return bine
+
+
 _FORMS: dict[str, Callable[[Case], int]] = {
+    "bine_allgather": _of_others(_allgather),
+    "bine_allreduce": _of_others(_doubling),
+    "bine_broadcast": _of_others(_broadcast),
+    "bine_gather": _of_others(partial(_gather, subtrees=_knomial)),
+    "bine_reduce": _of_others(_reduce),
+    "bine_reduce_scatter": _of_others(_reduce_scatter),
+    "bine_scatter": _of_others(partial(_scatter, subtrees=_knomial)),
     "binomial_broadcast": _broadcast,
     "binomial_gather": partial(_gather, subtrees=_knomial),
     "binomial_reduce": _reduce,
