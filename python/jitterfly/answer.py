@@ -24,7 +24,7 @@ from . import optional_packages
 from .fields import csv_field, naming_parameters
 from .files import write_whole
 from .stats import Estimate
-from .units import EXPONENTS, show_seconds
+from .units import EXPONENTS, column_units, show_seconds
 
 if TYPE_CHECKING:
     import pandas
@@ -83,7 +83,8 @@ class Column:
     heading : str or callable, optional
         In the text; a callable makes it of the answer. None: the text does not have the column.
     show : callable, optional
-        Makes the text of a value; without it the unit says how.
+        Makes the text of a value, of a time in the unit that it takes as well; without it the
+        column's unit says how.
     value : callable, optional
         Takes the answer and a row; without it the row has an attribute of this name.
     csv : bool or tuple of str
@@ -96,7 +97,7 @@ class Column:
     unit: str = ""
     estimate: bool = False
     heading: str | Callable[[Any], str] | None = None
-    show: Callable[[Any], str] | None = None
+    show: Callable[..., str] | None = None
     value: Callable[[Any, Any], Any] | None = None
     csv: bool | tuple[str, ...] = True
     doc: str = ""
@@ -119,8 +120,10 @@ class Column:
             return list(value)
         return [int(value) if isinstance(value, bool) else value]
 
-    def text(self, value: Any) -> str:
-        """Return a value as the text has it."""
+    def text(self, value: Any, time_unit: str = "") -> str:
+        """Return a value as the text has it, a time as a number in `time_unit`."""
+        if self.unit == SECONDS and (self.estimate or isinstance(value, float)):
+            return (self.show or show_time)(value, time_unit)
         if self.show is not None:
             return self.show(value)
         return show(value, self.unit) if self.estimate else show_number(value, self.unit)
@@ -192,12 +195,15 @@ class Table:
     def texts(self) -> list[list[str]]:
         """Return the cells of the text, the headings first."""
         columns = [column for column in self.columns if column.heading is not None]
-        heads = [
-            column.heading(self.answer) if callable(column.heading) else str(column.heading)
-            for column in columns
-        ]
-        rows = [[column.text(column.of(self.answer, row)) for column in columns]
-                for row in self.rows]  # fmt: skip
+        values = [[column.of(self.answer, row) for row in self.rows] for column in columns]
+        units = units_of([one if column.unit == SECONDS else []
+                          for column, one in zip(columns, values, strict=True)])  # fmt: skip
+        heads, cells = [], []
+        for column, unit, own in zip(columns, units, values, strict=True):
+            head = column.heading(self.answer) if callable(column.heading) else str(column.heading)
+            heads.append(f"{head}, {unit}" if head and unit else head)
+            cells.append([column.text(value, unit) for value in own])
+        rows = [list(row) for row in zip(*cells, strict=True)]
         return [heads, *rows] if any(heads) else rows
 
     def shown(self) -> ShownTable:
@@ -439,6 +445,42 @@ def show_number(value: Any, unit: str = "") -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
 
 
+def units_of(columns: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the unit of each column of a table: of times, estimates of them, None and texts.
+
+    "" for a column without a time; else as `column_units` chooses.
+
+    Examples
+    --------
+    >>> units_of([[8e-6, Estimate(2e-4, 1e-4, 3e-4, 0.95, 100)], [], ["none", None]])
+    ['µs', '', '']
+    """
+    times = [
+        [
+            float(value.value if isinstance(value, Estimate) else value)
+            for value in column
+            if isinstance(value, (Estimate, int, float))
+        ]
+        for column in columns
+    ]
+    chosen = column_units(times)
+    return [unit if known else "" for unit, known in zip(chosen, times, strict=True)]
+
+
+def show_time(time: Estimate | float, unit: str, digits: int = 4) -> str:
+    """Return a time in seconds as a number in a unit, which the heading of a table says.
+
+    Examples
+    --------
+    >>> show_time(2.5e-6, "µs"), show_time(Estimate(1e-6, 5e-7, math.inf, 0.95, 100), "ns")
+    ('2.5', '1,000 [500, ?]')
+    """
+    scale = 10.0 ** -EXPONENTS[unit]
+    if not isinstance(time, Estimate):
+        return show_digits(scale * time, digits) if math.isfinite(time) else ""
+    return _between([scale * float(end) for end in time], digits)
+
+
 def show(estimate: Estimate, unit: str = "", digits: int = 0, neutral: float | None = None) -> str:
     """Return a value with its interval; a question mark for what is not known.
 
@@ -513,5 +555,5 @@ def show_digits(number: float, digits: int = 4) -> str:
     """
     if not math.isfinite(number):
         return "?"
-    text = f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
+    text = f"{number:,.{digits}g}" if abs(number) < 10**digits else f"{number:,.0f}"
     return "0" if text == "-0" else text

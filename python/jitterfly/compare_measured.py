@@ -19,7 +19,7 @@ from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
 from .algorithms.library_choice import LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case
 from .faster_algorithm import algorithm_cautions
 from .fields import MOST_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
@@ -126,10 +126,9 @@ class AgreementRow(NamedTuple):
         return self.verdict in (HIGH, LOW)
 
 
-def _show(estimate: Estimate) -> str:
-    if not estimate.realizations:  # a mean of an unknown number of iterations
-        return show_seconds(float(estimate.value))
-    return show(estimate, SECONDS)
+def _show(estimate: Estimate, unit: str) -> str:
+    # A mean of an unknown number of iterations has no interval.
+    return show_time(estimate if estimate.realizations else float(estimate.value), unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +24,18 @@ import numpy.typing as npt
 
 from . import memory, stats
 from .algorithms.library_choice import LibraryRules
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, write_if_path
+from .answer import (
+    FIRST,
+    PICTURE,
+    SECONDS,
+    Answer,
+    Column,
+    Note,
+    Table,
+    notes_of,
+    show_time,
+    write_if_path,
+)
 from .backends import check_run_arguments, core, reporting
 from .case import (
     Case,
@@ -62,7 +74,7 @@ from .question import (
 from .slowdown import given_in_words, no_hosts_notes, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
-from .units import from_ticks, show_seconds, show_size
+from .units import common_unit, from_ticks, show_seconds, show_size
 from .unseen_noise import RecordedNoise
 
 ARRIVAL, SPEED, LINKS, PATH = "arrival", "speed", "links", "path"
@@ -373,12 +385,13 @@ class DelayByCause(Answer):
 
         The last row has parts of the mean completion of the last rank, and of that on time.
         """
-        head = ("rank", "arrives late", "own noise", "waits for others",
-                f"for {self.waits_for_rest}", "on time")  # fmt: skip
-        rows = [_rank_cells(f"{row.rank:,}", row._asdict(), show_seconds, show_seconds)
-                for row in self.rank_rows(_SHOWN_RANKS)]  # fmt: skip
-        mean = self.all_ranks()
-        rows.append(_rank_cells("all ranks, mean", mean, show_seconds, show_seconds))
+        shown, mean = self.rank_rows(_SHOWN_RANKS), self.all_ranks()
+        unit = common_unit(time for row in shown for time in row[1:])
+        head = ("rank", *(f"{text}, {unit}" for text in ("arrives late", "own noise",
+                "waits for others", f"for {self.waits_for_rest}", "on time")))  # fmt: skip
+        in_unit = partial(show_time, unit=unit)
+        rows = [_rank_cells(f"{row.rank:,}", row._asdict(), in_unit, in_unit) for row in shown]
+        rows.append(_rank_cells("all ranks, mean", mean, in_unit, in_unit))
         whole, on_time = (self.cpus * float(from_ticks(ticks))
                           for ticks in (self.completion.mean(), self.on_time))  # fmt: skip
         if whole > 0 and on_time > 0:

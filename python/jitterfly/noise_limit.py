@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algorithms.library_choice import LibraryRules
-from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show
+from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show, show_time
 from .case import Case
 from .collect import STOPPED, Report, collect
 from .fields import as_float, counted, naming_fields, parameter, shorten
@@ -66,6 +66,10 @@ _MOST_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
 _LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
 _USUAL_TRIES = 25  # values that it takes, about
+
+
+def _value_or_words(value: Estimate | str, unit: str) -> str:
+    return value if isinstance(value, str) else show_time(value, unit, digits=3)
 
 
 class NoiseLimitRow(NamedTuple):
@@ -134,7 +138,8 @@ class NoiseLimitTable(Answer):
         Column("state", doc="at most, always or never"),
         Column("field", value=lambda answer, _: answer.field, doc="what was looked for"),
         Column("value", SECONDS, True, doc="the longest duration, or the shortest period"),
-        Column("value_or_state", value=lambda answer, row: answer.cell(row), csv=False,
+        Column("value_or_state", SECONDS, True, csv=False, show=_value_or_words,
+               value=lambda answer, row: answer.value_or_words(row),
                heading=lambda answer: answer.column),
         Column("share", SHARE, heading="of the CPU", doc="of the CPU's time with that value"),
         Column("may_lack", csv=False),
@@ -179,11 +184,14 @@ class NoiseLimitTable(Answer):
 
     def cell(self, row: NoiseLimitRow) -> str:
         """The value of a row in words."""
+        found = self.value_or_words(row)
+        return found if isinstance(found, str) else show(found, SECONDS, digits=3)
+
+    def value_or_words(self, row: NoiseLimitRow) -> Estimate | str:
+        """The value of a row, or why it has none."""
         if row.state == ALWAYS:
             return f"any, to {100 * MOST_SHARE:g} % of the CPU"
-        if row.state == NEVER:
-            return "none keeps it"
-        return show(row.value, SECONDS, digits=3)
+        return "none keeps it" if row.state == NEVER else row.value
 
     def notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are."""

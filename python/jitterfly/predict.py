@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from .algorithms.algorithm import MOST_ROUNDS
 from .algorithms.library_choice import LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case
 from .compare_measured import UNITS, read_times
 from .distributions import Empirical, Exponential
@@ -735,8 +735,8 @@ class PredictionRow(NamedTuple):
 _UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.95, 0)
 
 
-def _show_there(estimate: Estimate | None) -> str:
-    return "" if estimate is None else show(estimate, SECONDS)
+def _show_there(estimate: Estimate | None, unit: str) -> str:
+    return "" if estimate is None else show_time(estimate, unit)
 
 
 def _if_there(heading: str) -> Callable[[Any], str]:
@@ -788,7 +788,7 @@ class Prediction(Answer):
                heading=lambda answer: f"measured, {answer.question.ranks:,} ranks"),
         Column("predicted", SECONDS, True,
                heading=lambda answer: f"predicted, {answer.question.to:,} ranks"),
-        Column("there", SECONDS, heading=_if_there("measured there"), show=_show_there,
+        Column("there", SECONDS, True, heading=_if_there("measured there"), show=_show_there,
                csv=False),
         Column("there_csv", SECONDS, value=lambda _, row: row.there or _UNKNOWN, estimate=True,
                csv=("there_s", "there_low_s", "there_high_s")),

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from .answer import Answer, show, show_digits
+from .answer import Answer, show, show_digits, show_time, units_of
 from .answer import Report as TextReport
 from .answer import ShownTable as Table
 from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
 from .files import MOST_TEXT, check_output, read_whole, write_whole
-from .measured.description import comparison_row, describe, description_lines
+from .measured.description import comparison_table, describe, description_lines
 from .measured.formats.text import UnknownFormat
 from .measured.load import load
 from .measured.measurements import Detours, Histogram, Measured
@@ -311,14 +311,15 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         for name in names
         if name in cell.summaries
     ]
+    unit = units_of([[one.mean for *_, one in known if one.unit]])[0]
     rows = [
         (
             *(ranks(cell.ranks) if axis == "ranks" else cell.labels[axis] for axis in axes),
             name.partition(", ")[2],
             f"{summary.realizations:,}",
             "" if summary.T is None else str(summary.T),
-            show(summary.mean, summary.unit, 4),
-            *_spread(summary),
+            show_time(summary.mean, unit) if summary.unit else show(summary.mean, digits=4),
+            *_spread(summary, unit),
             _target(results, cell, name),
         )
         for cell, name, summary in known
@@ -328,9 +329,9 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         "of",
         "realizations",
         "best T",
-        _number_kind(known[0][2]) if known else "",
-        "median",
-        "5–95 %",
+        _with_unit(_number_kind(known[0][2]), unit) if known else "",
+        _with_unit("median", unit),
+        _with_unit("5–95 %", unit),
         "target",
     )
     used = [i for i in range(len(header)) if any(row[i] not in ("", _NONE) for row in rows)]
@@ -349,11 +350,18 @@ def _number_kind(summary: CellSummary) -> str:
     return f"{summary.statistic} [{100 * summary.mean.confidence:.6g} %]"
 
 
-def _spread(summary: CellSummary) -> tuple[str, str]:
+def _with_unit(heading: str, unit: str) -> str:
+    return f"{heading}, {unit}" if unit else heading
+
+
+def _spread(summary: CellSummary, unit: str) -> tuple[str, str]:
     """The median and range of single realizations, where they have a value."""
     if summary.quantiles is None:
         return _NONE, _NONE
-    low, middle, high = (show_value(value, summary.unit) for value in summary.quantiles)
+    low, middle, high = (
+        show_time(value, unit, 3) if summary.unit else show_digits(value)
+        for value in summary.quantiles
+    )
     return middle, f"{low} – {high}"
 
 
@@ -746,12 +754,14 @@ def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
     source = measured.source
     facts = describe(measured, periods=len(measured.parts) <= _FULL_PERIODS)
     title = Plain(f"Noise of {source['machine']}" if "machine" in source else f"Measured: {where}")
-    rows = [
-        (part.get("cpu") or f"part {number}", *comparison_row(part))
+    compared = [
+        (part.get("cpu") or f"part {number}", part)
         for number, part in enumerate(facts["parts"], 1)
         if isinstance(measured.parts[number - 1], (Detours, Histogram))
     ]
-    header = ("CPU", "events", "rate, /s", "share of the CPU, %", "mean", "p50", "p99", "max")
+    head, *cells = comparison_table([part for _, part in compared])
+    header = ("CPU", *head)
+    rows = [(name, *row) for (name, _), row in zip(compared, cells, strict=True)]
     names = ("kernel", "date", "tool", "nodes")
     again = shlex.join(["jitterfly", "noise", "show", where]) if where else ""
     made_by = source.get("command", "")

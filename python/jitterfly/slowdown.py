@@ -17,7 +17,7 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .backends import check_backend
 from .case import (
     MOST_CYCLES,
@@ -131,8 +131,8 @@ class SlowdownRow(NamedTuple):
         return self.mean.lacks
 
 
-def _value_alone(estimate: Estimate) -> str:
-    return show_seconds(float(estimate.value))
+def _value_alone(estimate: Estimate, unit: str) -> str:
+    return show_time(float(estimate.value), unit)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

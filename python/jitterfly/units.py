@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -271,6 +271,53 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
                 shown = f"{float(shown):.0f}"
             return f"{shown} {unit}"
     return f"{seconds * 1e12:.{digits}g} ps"
+
+
+def common_unit(times: Iterable[float], otherwise: str = "s") -> str:
+    """Return a unit for some times together: the largest of theirs in which half are 0.1 or more.
+
+    Parameters
+    ----------
+    times : iterable of float
+        Seconds. Those that are 0, or not known, do not count.
+    otherwise : str
+        The unit where there are no others.
+
+    Examples
+    --------
+    >>> common_unit([4e-7, 3e-6, 2e-3, 0.0]), common_unit([9.5e-7, 2.6e-5]), common_unit([])
+    ('µs', 'µs', 's')
+    """
+    sizes = sorted(abs(time) for time in times if math.isfinite(time) and time)
+    if not sizes:
+        return otherwise
+    middle = sizes[len(sizes) // 2]
+    return show_seconds(min(10 * middle, sizes[-1])).split()[1]
+
+
+def column_units(columns: Sequence[Sequence[float]]) -> list[str]:
+    """Return the unit of each column of times, seconds: one for the table, as far as that reads.
+
+    A column has its own where its middle value would be 10,000 or more, or below 0.01.
+
+    Examples
+    --------
+    >>> column_units([[8e-6, 9e-6], [2e-5, 4e-4], [3e-10, 0.0], []])
+    ['µs', 'µs', 'ps', 'µs']
+    """
+    shared = common_unit(time for column in columns for time in column)
+    units = []
+    for column in columns:
+        own = common_unit(column, shared)
+        middle = _middle(column) * 10.0 ** -EXPONENTS[shared]
+        units.append(shared if not middle or 0.01 <= middle < 10_000 else own)
+    return units
+
+
+def _middle(times: Iterable[float]) -> float:
+    """Return the middle one of the sizes of some times; 0 where none is known and above 0."""
+    sizes = sorted(abs(time) for time in times if math.isfinite(time) and time)
+    return sizes[len(sizes) // 2] if sizes else 0.0
 
 
 def show_ticks(ticks: int) -> str:

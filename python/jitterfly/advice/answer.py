@@ -27,6 +27,8 @@ from ..answer import (
     notes_of,
     plain,
     show,
+    show_time,
+    units_of,
 )
 from ..case import check_effective
 from ..collect import ALL, STOPPED, Report, collect
@@ -36,7 +38,7 @@ from ..hierarchy import Hierarchy
 from ..question import call_of
 from ..slowdown import no_hosts_notes, start_notes
 from ..stats import Estimate
-from ..units import show_seconds, show_size
+from ..units import common_unit, show_seconds, show_size
 from .question import Progress, Question
 from .race import Race, fitting_candidates
 from .ranking import (
@@ -468,21 +470,28 @@ def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
         known = sorted(cell.noise_free.items(), key=lambda item: item[1])
-        listed = [("", name, show_seconds(quiet, 4), "without noise") for name, quiet in known]
+        unit = common_unit(quiet for _, quiet in known)
+        listed = [("", name, f"{show_time(quiet, unit)} {unit}", "without noise")
+                  for name, quiet in known]  # fmt: skip
         return ShownTable(f"{where}: {cell.outcome}", (), tuple(listed), left=2)
     within = advice.question.within
     places = {candidate.name: place for place, candidate in enumerate(cell.ranking, 1)}
-    header = ("", "candidate", advice.question.statistic, "without noise", "slowdown", "times",
-              "longer by", "faster", "state (realizations)")  # fmt: skip
+    times, differences = units_of([
+        [time for one in cell.ranking for time in (one.value, one.noise_free)],
+        [one.difference for one in cell.ranking if one.versus or one.is_bound],
+    ])  # fmt: skip
+    header = ("", "candidate", f"{advice.question.statistic}, {times}", f"without noise, {times}",
+              "slowdown", "times", f"longer by{differences and f', {differences}'}", "faster",
+              "state (realizations)")  # fmt: skip
     rows = []
     for candidate in cell.ranking:
-        quiet = show_seconds(candidate.noise_free, 4)
+        quiet = show_time(candidate.noise_free, times)
         if candidate.is_bound:
-            longer = f"> {show_seconds(float(candidate.difference.low), 3)}"
+            longer = f"> {show_time(float(candidate.difference.low), differences, 3)}"
             numbers = f"> {quiet}", quiet, "", f"> {_above_one(float(candidate.ratio.low))}", longer
         else:
-            longer = _shown(candidate.difference, SECONDS) if candidate.versus else ""
-            value = _shown(candidate.value, SECONDS)
+            longer = _shown(candidate.difference, differences) if candidate.versus else ""
+            value = _shown(candidate.value, times)
             numbers = value, quiet, _shown(candidate.slowdown), _shown_ratio(candidate), longer
         state = _state_in_words(candidate, places, within)
         if cell.outcome == ALONE:
@@ -579,8 +588,11 @@ def cells_lines(advice: Advice, width: int | None = None) -> list[str]:
 
 def cells_table(advice: Advice) -> ShownTable:
     """Return a table of all cells, one line for each."""
-    header = ("ranks", "bytes", "best", advice.question.statistic, "without noise", "slowdown",
-              "next slower", "times it")  # fmt: skip
+    firsts = [cell.ranking[0] for cell in advice.cells if cell.ranking]
+    unit = units_of([[time for one in firsts for time in (one.value, one.noise_free)]])[0]
+    header = ("ranks", "bytes", "best", f"{advice.question.statistic}{unit and f', {unit}'}",
+              f"without noise{unit and f', {unit}'}", "slowdown", "next slower",
+              "times it")  # fmt: skip
     rows: list[tuple[str, ...]] = []
     for cell in advice.cells:
         place = f"{cell.ranks:,}", show_size(cell.message_bytes), _short_verdict(cell)
@@ -590,8 +602,8 @@ def cells_table(advice: Advice) -> ShownTable:
         first, second = cell.ranking[0], cell.runner_up
         rows.append((
             *place,
-            _best_value(first),
-            show_seconds(first.noise_free, 4),
+            _best_value(first, unit),
+            show_time(first.noise_free, unit),
             _first_slowdown(first),
             second.name if second else "",
             _runner_up(cell, second) if second else "",
@@ -608,10 +620,10 @@ def cells_table(advice: Advice) -> ShownTable:
     return ShownTable("", header, tuple(rows), tuple(notes), left=3)
 
 
-def _best_value(first: RankedCandidate) -> str:
+def _best_value(first: RankedCandidate, unit: str) -> str:
     """The best candidate's statistic as text; with its interval where that has no upper end."""
     value = first.value
-    return _shown(value, SECONDS) if _has_no_end(value) else show_seconds(float(value.value), 4)
+    return _shown(value, unit) if _has_no_end(value) else show_time(float(value.value), unit)
 
 
 def _first_slowdown(first: RankedCandidate) -> str:
@@ -656,13 +668,16 @@ def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
 
 
 def _shown(estimate: Estimate, unit: str = "", neutral: float | None = None) -> str:
-    """A number with its interval; alone where it is exact, nothing where there is none."""
+    """A number with its interval; alone where it is exact, nothing where there is none.
+
+    `unit` is that of a time, which the heading says.
+    """
     value, low, high = map(float, estimate)
     if math.isnan(value):
         return ""
     if low == high:
-        return show_seconds(value) if unit == SECONDS else f"{value:.4g}"
-    return show(estimate, unit, neutral=neutral)
+        return show_time(value, unit) if unit else f"{value:.4g}"
+    return show_time(estimate, unit) if unit else show(estimate, neutral=neutral)
 
 
 def _shown_ratio(candidate: RankedCandidate) -> str:
@@ -688,13 +703,14 @@ def _aligned(
 ) -> list[str]:
     """Columns; those named in `spare` are left out where there is no room, the first one first."""
     header, left_out = rows[0], list[str]()
+    names = [text.partition(",")[0] for text in header]  # without units
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     kept = list(range(len(header)))
     for name in spare:
         if width is None or sum(widths[i] + 2 for i in kept) <= width:
             break
-        if name in header:
-            kept.remove(header.index(name))
+        if name in names:
+            kept.remove(names.index(name))
             left_out.append(name)
     shown = [[row[i] for i in kept] for row in rows]
     text = [f"  {line}" for line in aligned(shown, left=len(kept))]

@@ -597,7 +597,7 @@ def _run_show(args: argparse.Namespace) -> None:
 def _show_several(args: argparse.Namespace) -> None:
     """Compare files: a line for each of their parts."""
     from ..measured import Detours, Histogram
-    from ..measured.description import LEVEL, comparison_row, describe
+    from ..measured.description import LEVEL, comparison_table, describe
     from ..results.text_table import aligned_table
 
     if args.out is not None:
@@ -616,13 +616,12 @@ def _show_several(args: argparse.Namespace) -> None:
             "noise show", files=[{"file": file, **facts[file]} for file in facts], written=[]
         )
         return
-    rows = [
-        [str(file), part.get("cpu") or str(number), *comparison_row(part)]
-        for file in facts
-        for number, part in enumerate(facts[file]["parts"])
-    ]
-    header = ["file", "CPU or part", "events", "rate, /s", "share of the CPU, %", "mean", "p50",
-              "p99", "max"]  # fmt: skip
+    parts = [(file, number, part)
+             for file in facts for number, part in enumerate(facts[file]["parts"])]  # fmt: skip
+    head, *cells = comparison_table([part for *_, part in parts])
+    header = ["file", "CPU or part", *head]
+    rows = [[str(file), part.get("cpu") or str(number), *row]
+            for (file, number, part), row in zip(parts, cells, strict=True)]  # fmt: skip
     print(aligned_table(header, rows))
     print(
         f"[]: {LEVEL:.0%} intervals; `jitterfly noise show FILE` gives those of all numbers, and "

@@ -13,16 +13,19 @@ show which. A histogram's number of events is assumed to be Poisson.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
+from ..answer import show_time
 from ..fields import counted, parameter
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.intervals import quantile_rank
-from ..units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds
+from ..units import TICKS_PER_SECOND, common_unit, from_ticks, parse_seconds, show_seconds
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import MIN_FOR_PERIODS as MIN_FOR_PERIODS
@@ -375,13 +378,8 @@ def _idle_line(parts: list[Facts]) -> str:
     elif all(names):
         which = f": {names[0]} to {names[-1]}"
     seconds = [facts["seconds"] for facts in parts if facts["seconds"]]
-    known = f"; {_span(min(seconds), max(seconds))} each" if seconds else ""
+    known = f"; {_shown_value([min(seconds), max(seconds)])} each" if seconds else ""
     return f"{len(parts)} {'CPUs' if which else 'parts'} without a detour{which}{known}"
-
-
-def _span(low: float, high: float) -> str:
-    ends = dict.fromkeys(map(show_seconds, (low, high)))  # one where both look the same
-    return " to ".join(ends)
 
 
 def _in_full(facts: Facts, name: str) -> list[str]:
@@ -392,14 +390,15 @@ def _in_full(facts: Facts, name: str) -> list[str]:
     rates = _rates(facts)
     if rates:
         text.append(f"  {rates}")
+    unit = _unit_of(facts)
     if "mean" in facts:
-        sure = _shown_interval(facts["mean_interval"])
+        sure = _shown_interval(facts["mean_interval"], unit)
         if facts["count"] < MIN_EVENTS:
             sure = f"too few events for an interval (at least {MIN_EVENTS})"
         elif 0 < facts["mean_events"] < ENOUGH_EVENTS and _has_longer_tail(facts):
             few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
             sure = f"{sure:<24} rests on about {few}, so the interval is too narrow"
-        text.append(f"  mean   {_shown_value(facts['mean']):<20} {sure}")
+        text.append(f"  mean   {_shown_value(facts['mean'], unit):<20} {sure}")
     for quantile in facts["quantiles"]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
@@ -408,13 +407,13 @@ def _in_full(facts: Facts, name: str) -> list[str]:
                 f"{quantile['needs']:,} that it needs"
             )
             continue
-        interval = _shown_interval(quantile["interval"])
+        interval = _shown_interval(quantile["interval"], unit)
         text.append(
-            f"  {label:6} {_shown_value(quantile['value']):<20} {interval:<24} "
+            f"  {label:6} {_shown_value(quantile['value'], unit):<20} {interval:<24} "
             f"{counted(quantile['events'], 'event')} at or above"
         )
     text.append(
-        f"  max    {_shown_value(facts['largest']):<20} "
+        f"  max    {_shown_value(facts['largest'], unit):<20} "
         f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run may find longer ones"
     )
     return text + _period_lines(facts)
@@ -509,17 +508,27 @@ def _in_short(facts: Facts, name: str) -> str:
     return "; ".join(parts)
 
 
-def comparison_row(facts: Facts) -> list[str]:
-    """Return for detours or a histogram: count, rate, percent of the CPU, mean, p50, p99, max."""
-    known = {quantile["q"]: quantile["value"] for quantile in facts["quantiles"]}
-    rate = facts.get("rate")
-    values = [facts.get("mean"), known.get(0.5), known.get(0.99), facts.get("largest")]
-    return [
-        f"{facts['count']:,}",
-        "?" if rate is None else f"{rate:.4g}",
-        _shown_share(facts),
-        *("?" if value is None else _shown_value(value) for value in values),
+def comparison_table(parts: Sequence[Facts]) -> list[list[str]]:
+    """Return a table of detours and histograms with times in one unit, the headings first.
+
+    Count, rate, percent of the CPU, mean, p50, p99, p99.9 where some part has it, max.
+    """
+    quantiles = [{one["q"]: one["value"] for one in facts["quantiles"]} for facts in parts]
+    rare = any(known.get(0.999) is not None for known in quantiles)
+    levels = [0.5, 0.99, *[0.999] * rare]
+    times = [
+        [facts.get("mean"), *map(known.get, levels), facts.get("largest")]
+        for facts, known in zip(parts, quantiles, strict=True)
     ]
+    unit = common_unit(float(np.min(time)) for row in times for time in row if time is not None)
+    names = ("mean", *(f"p{100 * q:g}" for q in levels), "max")
+    table = [["events", "rate, /s", "share of the CPU, %", *(f"{name}, {unit}" for name in names)]]
+    for facts, row in zip(parts, times, strict=True):
+        rate = facts.get("rate")
+        shown = ("?" if one is None else _shown_value(one, unit, bare=True) for one in row)
+        table.append([f"{facts['count']:,}", "?" if rate is None else f"{rate:.4g}",
+                      _shown_share(facts), *shown])  # fmt: skip
+    return table
 
 
 def _shown_share(facts: Facts) -> str:
@@ -537,22 +546,35 @@ def _collective_lines(facts: Facts) -> list[str]:
     """Return the lines on a table of a collective."""
     names = [name for name in ("mean", "min", "max", "p50", "p90", "p99") if name in facts]
     text = [f"{facts['operation']}: {counted(facts['rows'], 'row')}"]
-    text.append(f"  {'ranks':>8} {'bytes':>10} " + " ".join(f"{name:>10}" for name in names))
+    unit = common_unit(time for name in names for time in facts[name])
+    heads = " ".join(f"{f'{name}, {unit}':>10}" for name in names)
+    text.append(f"  {'ranks':>8} {'bytes':>10} {heads}")
     for row in range(min(facts["rows"], _MAX_ROWS)):
-        times = " ".join(f"{show_seconds(facts[name][row]):>10}" for name in names)
+        times = " ".join(f"{show_time(facts[name][row], unit):>10}" for name in names)
         text.append(f"  {facts['ranks'][row]:>8} {facts['bytes'][row]:>10} {times}")
     if facts["rows"] > _MAX_ROWS:
         text.append(f"  ... and {facts['rows'] - _MAX_ROWS} more")
     return text
 
 
-def _shown_value(value: Any) -> str:
-    if not isinstance(value, list):
-        return show_seconds(value)
-    low, high = value
-    return f">= {show_seconds(low)}" if math.isinf(high) else _span(low, high)
+def _shown_value(value: Any, unit: str = "", *, bare: bool = False) -> str:
+    """Return a time, or the bin that it is in; in the unit that is given, which `bare` omits."""
+    text: Callable[[float], str] = partial(show_time, unit=unit) if unit else show_seconds
+    name = "" if bare or not unit else f" {unit}"
+    low, high = value if isinstance(value, list) else (value, value)
+    if math.isinf(high):
+        return f">= {text(low)}{name}"
+    ends = dict.fromkeys((text(low), text(high)))  # one where both look the same
+    return " to ".join(ends) + name
 
 
-def _shown_interval(bounds: list[float]) -> str:
+def _shown_interval(bounds: list[float], unit: str) -> str:
     low, high = bounds
-    return f"[{show_seconds(low)}, {'...' if math.isinf(high) else show_seconds(high)}]"
+    return f"[{show_time(low, unit)}, {'...' if math.isinf(high) else show_time(high, unit)}]"
+
+
+def _unit_of(facts: Facts) -> str:
+    """Return the unit that suits mean, quantiles and largest value of a part."""
+    known = [quantile["value"] for quantile in facts["quantiles"]]
+    values = [facts.get("mean"), *known, facts.get("largest")]
+    return common_unit(float(np.min(value)) for value in values if value is not None)

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import stats
-from ..answer import Answer, Column, Note, Table, notes_of, show
+from ..answer import Answer, Column, Note, Table, notes_of, show, show_time, units_of
 from ..fields import counted, parameter, shorten
 from ..observables import (
     Completion,
@@ -158,11 +158,12 @@ class ComparisonRow(NamedTuple):
         """Its value of each axis, as tables show it."""
         return tuple(self.cell.values())
 
-    def shown_means(self) -> tuple[str, str]:
-        """Return both means with as many digits as they need to differ, from 4 on."""
+    def shown_means(self, unit: str) -> tuple[str, str]:
+        """Return both means, times in a unit, with as many digits as they need to differ."""
         a, b = self.mean_a, self.mean_b
+        text = partial(show_time, unit=unit) if unit else show
         for digits in range(4, 16):
-            shown = show(a, self.unit, digits), show(b, self.unit, digits)
+            shown = text(a, digits=digits), text(b, digits=digits)
             if shown[0].split(" [")[0] != shown[1].split(" [")[0] or a.value == b.value:
                 break
         return shown
@@ -197,8 +198,15 @@ class Comparison(Answer):
         Column("cell", csv=False),
         Column("unit"),
         Column("realizations", heading="realizations"),
-        Column("mean A", heading="mean A", value=lambda _, row: row.shown_means()[0], csv=False),
-        Column("mean B", heading="mean B", value=lambda _, row: row.shown_means()[1], csv=False),
+        *(
+            Column(
+                f"mean {side}",
+                heading=lambda answer, side=side: answer.mean_heading(side),  # type: ignore[misc]
+                value=lambda answer, row, i=i: row.shown_means(answer.time_unit)[i],  # type: ignore[misc]
+                csv=False,
+            )
+            for i, side in enumerate("AB")
+        ),
         Column("mean_a", estimate=True),
         Column("mean_b", estimate=True),
         Column("ratio", estimate=True, heading="B / A", show=partial(show, neutral=1)),
@@ -210,6 +218,16 @@ class Comparison(Answer):
     def __repr__(self) -> str:
         won = [sum(row.winner == side for row in self.rows) for side in "AB"]
         return f"Comparison({counted(len(self.rows), 'row')}: A wins {won[0]}, B wins {won[1]})"
+
+    @cached_property
+    def time_unit(self) -> str:
+        """The unit in which the means are shown; "" where they are no times."""
+        times = [mean for row in self.rows if row.unit for mean in (row.mean_a, row.mean_b)]
+        return units_of([times])[0]
+
+    def mean_heading(self, side: str) -> str:
+        """Return the heading of the means of A or B."""
+        return f"mean {side}, {self.time_unit}" if self.time_unit else f"mean {side}"
 
     def title(self) -> str:
         """Say what is compared."""

@@ -306,7 +306,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     slow = [name for name in names if figures.kind_of(results.study, name) == "slowdown"]
     first = figures.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
-    header = [first, "realiza-\ntions", *(["noise-\nfree"] if slow else [])]
+    header = [first, "realiza-\ntions", *(["noise-\nfree, µs"] if slow else [])]
     header += [column for name in names for column in _header(cells, name)]
     rows = []
     for cell in cells:
@@ -317,7 +317,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
             row += _texts(cell.summaries.get(name), len(_header(cells, name)), name in wanted)
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
-    several = bool(slow) and any(", " in row[2] for row in rows)
+    several = bool(slow) and any("; " in row[2] for row in rows)
     spare = _spare(results, cells, names, 2 + bool(slow), before_means=[2] * several)
     return Table(panel.label, header, rows, spare)
 
@@ -331,7 +331,7 @@ def _noise_free(cell: CellResults, slow: list[str]) -> str:
     ticks = dict.fromkeys(family.members[0].denominator for family in families)
     times = [one for one in ticks if isinstance(one, int)]
     times = times or [int(cell.first_case.noise_free_ticks()[-1])]
-    return ", ".join(show_seconds(one / TICKS_PER_SECOND) for one in times)
+    return "; ".join(show_digits(_MICRO * one / TICKS_PER_SECOND) for one in times)
 
 
 def _by_index(

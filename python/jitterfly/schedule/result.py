@@ -14,7 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import optional_packages, stats
-from ..answer import SECONDS, Answer, Column, Note, Table, csv_text, notes_of, show, write_if_path
+from ..answer import (
+    SECONDS,
+    Answer,
+    Column,
+    Note,
+    Table,
+    csv_text,
+    notes_of,
+    show,
+    show_time,
+    units_of,
+    write_if_path,
+)
 from ..fields import counted, digested, frozen_dataclass, parameter, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
@@ -303,11 +315,15 @@ class ScheduleResult(Answer):
         """Return the answer in words, a line for each number."""
         p50, p99 = self._quantiles(self.samples, self.noise_free, 0.95)
         hint = " (see the note on order)" if self.order_matters else ""
+        times: dict[str, Estimate | float] = {
+            "run time without noise": self.noise_free,
+            "run time, mean": self.mean(),
+            "run time, p50": p50,
+            "run time, p99": p99,
+        }
+        [unit] = units_of([list(times.values())])
         rows = [
-            ("run time without noise", show_seconds(self.noise_free)),
-            ("run time, mean", show(self.mean(), SECONDS)),
-            ("run time, p50", show(p50, SECONDS)),
-            ("run time, p99", show(p99, SECONDS)),
+            *((name, f"{show_time(time, unit)} {unit}") for name, time in times.items()),
             ("slowdown (mean)", show(self.slowdown()) + hint),
         ]
         amplified = self.amplification()

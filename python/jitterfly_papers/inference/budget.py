@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import Report
+from jitterfly.answer import Report, show_time
 from jitterfly.distributions import Constant
 from jitterfly.fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
@@ -36,7 +36,7 @@ from jitterfly.stats.intervals import (
     rare_event_margin,
     student_t,
 )
-from jitterfly.units import Time, parse_seconds, show_seconds, to_ticks
+from jitterfly.units import Time, common_unit, parse_seconds, show_seconds, to_ticks
 
 from .fit import Bounds
 from .hit_tables import (
@@ -488,9 +488,10 @@ def _basis_of_interval(found: Budget) -> str:
 def delays_table(curves: Sequence[Sequence[Budget]]) -> list[str]:
     """A table: at most p for each D, a column for each rank of the questions."""
     names = [f"{curve[0].question.rank} rank" for curve in curves]
-    lines = [f"  {'D':>8}  " + "  ".join(f"{f'at most p, {name}':>34}" for name in names)]
+    unit = common_unit(float(found.question.delay) for found in curves[0])
+    lines = [f"  {f'D, {unit}':>8}  " + "  ".join(f"{f'at most p, {name}':>34}" for name in names)]
     for row in zip(*curves, strict=True):
-        delay = show_seconds(float(row[0].question.delay), 3)
+        delay = show_time(float(row[0].question.delay), unit, 3)
         lines.append(
             f"  {delay:>8}  " + "  ".join(f"{_shown_probability(found):>34}" for found in row)
         )

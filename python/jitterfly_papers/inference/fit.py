@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import Report
+from jitterfly.answer import Report, show_time
 from jitterfly.fields import parameter, shorten
 from jitterfly.optional_packages import special
 from jitterfly.stats.intervals import check_confidence
-from jitterfly.units import Time, parse_seconds, show_seconds
+from jitterfly.units import Time, common_unit, parse_seconds, show_seconds
 
 from .scaling_curves import Curve
 from .step_noise_models import ASSUMED, IN_STEP, Model, make_model
@@ -509,14 +509,15 @@ def shown_amount(value: float, unit: str) -> str:
 
 def _point_lines(fitted: Fit) -> list[str]:
     """Each point, measured and as the model has it."""
-    lines = [f"  {'ranks':>9}  {'measured':>10}  {'model':>10}  measured / model"]
+    unit = common_unit([*fitted.curve.latency, *fitted.predicted])
+    heads = "  ".join(f"{f'{name}, {unit}':>12}" for name in ("measured", "model"))
+    lines = [f"  {'ranks':>9}  {heads}  measured / model"]
     for ranks, seen, model in zip(
         fitted.curve.ranks, fitted.curve.latency, fitted.predicted, strict=True
     ):
         ratio = f"{seen / model:.3f}" if model > 0 else "-"
-        lines.append(
-            f"  {ranks:>9,}  {show_seconds(seen, 4):>10}  {show_seconds(model, 4):>10}  {ratio:>16}"
-        )
+        times = "  ".join(f"{show_time(float(time), unit):>12}" for time in (seen, model))
+        lines.append(f"  {ranks:>9,}  {times}  {ratio:>16}")
     return lines
 
 

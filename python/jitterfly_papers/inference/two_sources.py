@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
+from jitterfly.answer import show_time
 from jitterfly.fields import shorten
 from jitterfly.stats.intervals import check_confidence
-from jitterfly.units import Time, parse_seconds, show_seconds
+from jitterfly.units import Time, common_unit, parse_seconds, show_seconds
 
 from .fit import (
     NO_FIT,
@@ -128,10 +129,12 @@ class TwoSourceFit(CurveFit):
             if self.verdict == NO_FIT and not one.fixed:
                 ends = "(the closest)"
             lines.append(f"  {text:{width}}  {sign:5}  {value}  {ends}")
-        lines += ["", f"  {'ranks':>9}  {'measured':>9}  {'model':>9}"]
+        unit = common_unit([*map(float, curve.latency), *map(float, self.predicted)])
+        heads = "  ".join(f"{f'{name}, {unit}':>12}" for name in ("measured", "model"))
+        lines += ["", f"  {'ranks':>9}  {heads}"]
         for ranks, seen, found in zip(curve.ranks, curve.latency, self.predicted, strict=True):
-            measured, modelled = (show_seconds(float(x), 4) for x in (seen, found))
-            lines.append(f"  {ranks:>9,}  {measured:>9}  {modelled:>9}")
+            times = "  ".join(f"{show_time(float(time), unit):>12}" for time in (seen, found))
+            lines.append(f"  {ranks:>9,}  {times}")
         how = f"rms of measured / model - 1 is {100 * self.misfit:.2g} %"
         if self.verdict == NOT_TESTED:
             how = "as many parameters as points, or more, so this tests nothing"
