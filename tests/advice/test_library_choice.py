@@ -278,8 +278,12 @@ def test_nccl_takes_what_its_model_finds_fastest():
     rules = LibraryRules("nccl")
     assert rules.choice(128, DGX, 64).called == "Tree/LL"
     assert rules.choice(8, DGX, 2**30)[:2] == (jf.RingAllreduce(), "Ring/Simple")
-    tree = jf.DoubleBinaryTreeAllreduce(segment_bytes="512KiB")
-    assert rules.choice(128, DGX, 2**20).algorithm == tree
+    # Of 1 MiB on 16 channels, in chunks of 576,000 bytes halved until these are short: LL128.
+    tree = jf.NcclTreeAllreduce(chunk_bytes=18000, channels=16, node_ranks=8)
+    assert rules.choice(128, DGX, 2**20) == (tree, "Tree/LL128", "")
+    chunks = {one: library_choice._chunk_bytes(one, library_choice._Machine(128, 8, DGX, 2**33))
+              for one in ("LL", "LL128", "Simple")}  # fmt: skip
+    assert chunks == {"LL": 2**15, "LL128": 576000, "Simple": 2**19}
     assert LibraryRules("nccl", "allgather").choice(8, DGX, 2**20).algorithm == jf.RingAllgather()
     # Its allgather and reduce-scatter by trees (PAT) are for one rank a node.
     one = LibraryRules("nccl", "reduce_scatter").choice(64, FLAT, 2**10)

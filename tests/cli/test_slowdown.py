@@ -528,7 +528,7 @@ def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
          "--algorithm binomial is there for broadcast and for reduce and for gather and for "
          "scatter, not for allreduce, which "),
         (["--algorithm", "tree"],
-         "hierarchical_rings, recursive_multiplying, swing, double_binary_tree (did you mean "
+         "swing, bine, double_binary_tree, nccl_tree (did you mean 'nccl_tree' or "
          "'double_binary_tree'?); for it give --collective barrier"),
         (["--algorithm", "recursive_halving"],
          "--algorithm recursive_halving is there for reduce_scatter, not for allreduce, which "),

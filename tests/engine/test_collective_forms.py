@@ -16,8 +16,9 @@ NETWORK = jf.Hockney(alpha=1e-4, beta=1e-9, gamma=1e-10)
 A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
 
 
-WITHOUT = {"double_binary_tree_allreduce", "binary_tree_broadcast", "binary_tree_reduce",
-           "nonoverlapping_reduce_scatter", "linear_alltoall", "recursive_multiplying_allreduce",
+WITHOUT = {"double_binary_tree_allreduce", "nccl_tree_allreduce", "binary_tree_broadcast",
+           "binary_tree_reduce", "nonoverlapping_reduce_scatter", "linear_alltoall",
+           "recursive_multiplying_allreduce",
            *(kind for kind in GOALS if kind.startswith("hierarchical"))}  # fmt: skip
 """There is no closed form of these."""
 
@@ -278,3 +279,16 @@ def test_the_textbook_s_choice(kind, winner):
     kinds = [k for k, goal in GOALS.items() if goal == "allreduce" and k not in others]
     times = {k: noise_free(made(k, 64, n, jf.Hockney("10us", "1ns", "0.1ns")))[0] for k in kinds}
     assert min(times, key=times.get) == winner
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_one_chunk_in_nccls_tree(levels):
+    """Two messages a level that arrive together, or leave together, of K - 1 levels; one at top."""
+    ranks, n, o, L, g, gamma = 2**levels, 1000, 300, 2000, 700, 5
+    network = jf.LogGOPS(L=L * 1e-12, o=o * 1e-12, g=g * 1e-12, gamma=gamma * 1e-12)
+    case = made("nccl_tree_allreduce", ranks, n, network, channels=1)
+    reduced, sent = 2 * o + L + gamma * n, 2 * o + L
+    expected = (
+        levels * (reduced + sent) + (levels - 1) * (max(g, o + gamma * n) + max(g, o))
+    ) * 1e-12  # fmt: skip
+    assert noise_free(case)[0] == pytest.approx(expected, rel=1e-12)

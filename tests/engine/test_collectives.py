@@ -251,6 +251,8 @@ REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch
 SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
 OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192") | {
     "recursive_multiplying_allreduce": ", radix: 'int' = 4",
+    "nccl_tree_allreduce": ", chunk_bytes: 'int | str' = 524288, channels: 'int' = 2, "
+    "node_ranks: 'int' = 1",
     "reduce_broadcast_allreduce": ", reduce: 'Algorithm | dict | str' = BinomialReduce(), "
     "broadcast: 'Algorithm | dict | str' = BinomialBroadcast()",
 }

@@ -47,6 +47,7 @@ FEWER = {
     "bine_reduce_scatter": 2**16,
     "bine_scatter": 2**16,
     "double_binary_tree_allreduce": 2**12,
+    "nccl_tree_allreduce": 2**12,
     "knomial_broadcast": 2**20,
     "knomial_reduce": 2**20,
     "binary_tree_reduce": 2**20,
@@ -122,6 +123,7 @@ def test_time_without_noise_of_the_largest_ring():
         (jf.KnomialReduce(), 2**22, "ranks must be from 1 to 4194304 for KnomialReduce"),
         (jf.BinaryTreeBroadcast(), 2**22, "ranks must be from 1 to 4194304 for BinaryTree"),
         (jf.DoubleBinaryTreeAllreduce(), 2**18, "ranks must be from 1 to 262144 for DoubleBinary"),
+        (jf.NcclTreeAllreduce(), 2**18, "ranks must be from 1 to 262144 for NcclTree"),
         (jf.PairwiseAlltoall(), 2**18 + 1, "ranks must be fewer for PairwiseAlltoall: at most 262"),
         (jf.ChainBroadcast(), 2**18 + 1, "ranks must be fewer, or segment_bytes larger, for Chain"),
     ],
@@ -143,9 +145,10 @@ def test_more_steps_than_fit_are_refused():
         jf.BinaryTreeBroadcast(segment_bytes=1),
         jf.ChainBroadcast(segment_bytes=1),
         jf.DoubleBinaryTreeAllreduce(segment_bytes=1),
+        jf.NcclTreeAllreduce(chunk_bytes=1),
         jf.SegmentedRingAllreduce(segment_bytes=1),
     ):
-        with pytest.raises(ValueError, match=r"segment_bytes (must be )?larger"):
+        with pytest.raises(ValueError, match=r"(segment|chunk)_bytes (must be )?larger"):
             jf.Case(2, network=NETWORK, algorithm=algorithm, message_bytes="1GiB")
 
 

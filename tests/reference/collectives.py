@@ -43,6 +43,13 @@ def random_options(rng, kind, ranks, n):
         return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
     if kind == "double_binary_tree_allreduce":
         return {"segment_bytes": -(-n // rng.randint(2, 12))}
+    if kind == "nccl_tree_allreduce":
+        channels = rng.randint(1, 5)
+        return {
+            "chunk_bytes": -(-textbook.cut(n, channels) // rng.randint(1, 4)),
+            "channels": channels,
+            "node_ranks": rng.choice([1, rng.randint(1, ranks)]),
+        }
     if kind == "binary_tree_reduce":
         return {"segment_bytes": -(-n // rng.randint(1, 9)), "in_order": rng.random() < 0.5}
     if kind == "binary_tree_broadcast":

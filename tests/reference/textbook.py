@@ -17,7 +17,7 @@ De Sensi et al., SC 2025 (Bine).
 import json
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 FOLD_IN, FOLD_OUT = 62, 63  # numbers of their draws
 
@@ -1033,6 +1033,80 @@ def double_binary_tree_allreduce(me, size, n, segment_bytes=8192):
         if turns:
             yield name, [op for _, _, op in sorted(ops, key=lambda op: op[:2])]
             begin += max(turns)[0] + 1
+
+
+@cache
+def nccl_tree(size, width, tree, begin):
+    """The parent of each rank, and its children by what they are: next in its chain, or a node.
+
+    The ranks of a node are a chain from its head on, `begin` places behind its first rank. Of a
+    node's two nodes below, the one that has its name from the right of it (or all that rank 0 has)
+    is below its head, the other one below the second of its chain.
+    """
+    nodes = cut(size, width)
+    chains = []
+    for node in range(nodes):
+        members = list(range(node * width, min((node + 1) * width, size)))
+        at = begin % len(members)
+        chains.append(members[at:] + members[:at])
+    turn = (lambda i: i) if not tree else \
+        (lambda i: (i + 1) % nodes) if nodes % 2 else (lambda i: nodes - 1 - i)  # fmt: skip
+    parents, kinds = {}, {}
+    for chain in chains:
+        for above, below in pairwise(chain):
+            parents[below], kinds[below] = above, 0
+    for child, above in two_trees(nodes)[0][0].items():
+        left, chain = child < above, chains[turn(above)]
+        head = chains[turn(child)][0]
+        parents[head] = chain[1] if left and len(chain) > 1 else chain[0]
+        kinds[head] = 1 if left else 2
+    return parents, kinds
+
+
+def nccl_tree_allreduce(me, size, n, chunk_bytes=2**19, channels=2, node_ranks=1):
+    """As many rounds as the last chunk takes; in each all sends, then all receives."""
+    if size == 1:
+        return
+    part = cut(n, channels)
+    chunks = max(cut(part, chunk_bytes), 1)
+    length = cut(part, chunks)
+    connections = []  # in the order of a rank's program: sender, receiver, first round
+    half = cut(channels, 2)
+    for channel in range(channels):
+        tree, begin = channel // half, channel % half
+        parents, kinds = nccl_tree(size, min(node_ranks, size), tree, begin)
+        waits, below = {}, dict.fromkeys(range(size), 0)
+        for rank in range(size):  # how far above each of its leaves a rank is, at most
+            above, far = rank, 0
+            while above in parents:
+                above, far = parents[above], far + 1
+                below[above] = max(below[above], far)
+            waits[rank] = far
+        root = max(below.values())
+        for kind in range(3):
+            mine = [child for child in sorted(parents) if kinds[child] == kind]
+            connections.append((0, channel, kind, {
+                child: (child, parents[child], below[child]) for child in mine}))  # fmt: skip
+            connections.append((1, channel, kind, {
+                child: (parents[child], child, root + waits[child] - 1) for child in mine
+            }))  # fmt: skip
+    connections = [one for one in sorted(connections, key=lambda one: one[:3]) if one[3]]
+    last = max(first for *_, links in connections for _, _, first in links.values()) + chunks
+    ops = []
+    for t in range(last):
+        sends, receives = [], []
+        for number, (down, channel, _, links) in enumerate(connections):
+            for sender, receiver, first in links.values():
+                if not 0 <= t - first < chunks:
+                    continue
+                block, draw = channel * chunks + t - first, t * len(connections) + number
+                if sender == me:
+                    sends.append(Send(receiver, (block,), length, draw))
+                if receiver == me:
+                    how = "take" if down else "combine"
+                    receives.append(Receive(sender, length, draw, how))
+        ops += sends + receives
+    yield "tree", ops
 
 
 def ring_allgather(me, size, n):

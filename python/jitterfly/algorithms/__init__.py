@@ -16,6 +16,7 @@ from .butterfly import Butterfly
 from .allreduce import (
     BineAllreduce,
     DoubleBinaryTreeAllreduce,
+    NcclTreeAllreduce,
     RabenseifnerAllreduce,
     RecursiveDoublingAllreduce,
     RecursiveMultiplyingAllreduce,
@@ -121,6 +122,7 @@ __all__ = [
     "LinearGather",
     "LinearScan",
     "LinearScatter",
+    "NcclTreeAllreduce",
     "NeighborExchangeAllgather",
     "NonoverlappingReduceScatter",
     "PairwiseAlltoall",

@@ -1,4 +1,4 @@
-"""Allreduce: recursive doubling, rings, Rabenseifner's, Swing, Bine, two parts, double tree."""
+"""Allreduce: recursive doubling, rings, Rabenseifner's, Swing, Bine, two parts, NCCL's trees."""
 
 from __future__ import annotations
 
@@ -449,8 +449,8 @@ class DoubleBinaryTreeAllreduce(Forwarded, kind="double_binary_tree_allreduce"):
     segments should be long against the latency. It takes up to 2^18 ranks, whose messages are
     listed.
 
-    NCCL has these trees between nodes (`Tree`). There channels of their own hide the latency, and
-    the first segments are broadcast while the last ones are reduced.
+    NCCL has these trees between nodes, and broadcasts the first segments while it reduces the last
+    ones: `NcclTreeAllreduce`.
 
     References
     ----------
@@ -487,6 +487,139 @@ class DoubleBinaryTreeAllreduce(Forwarded, kind="double_binary_tree_allreduce"):
         then = reduce[-1].round + 1
         broadcast = pipelined(edges, down, segments, then, size, "broadcast")
         return collective(reduce + broadcast) + self.forward_steps(ranks)
+
+
+_Link = tuple[PairArray, _Array]
+"""Messages of a tree that are sent at the same places of a program: sender and receiver of each,
+and how many rounds after the first one it has its first chunk."""
+
+
+@frozen_dataclass()
+class NcclTreeAllreduce(Forwarded, kind="nccl_tree_allreduce"):
+    """Reduce up NCCL's trees and broadcast down them at the same time, chunk after chunk.
+
+    Each channel has a part of the vector and a tree of its own. Between nodes it is one of the two
+    trees of `DoubleBinaryTreeAllreduce`: the first half of the channels has the first tree, the
+    others have the second. Within a node a chain of all its ranks leads to its head, which has the
+    node above. The head has the second node below as well, and the rank next to it in the chain the
+    first one (NCCL's balanced tree). Channel c of either half has the chain that begins at rank c
+    of each node (modulo its ranks), so that channels use different cards.
+
+    In round t a rank sends chunk ``t - h`` up, if its farthest leaf is h links below, and passes
+    chunk ``t - H - d`` down, if it is d links below the root, which has the first chunk after H
+    rounds. First it sends all that it has to send in a round, of all channels, up before down; then
+    it receives as much.
+
+    `message_bytes` is the vector, n bytes, cut into parts of ``n / channels``, and these into S
+    chunks (all rounded up), as few as have at most `chunk_bytes`. There are 2 (N - 1) S messages of
+    a channel, in ``S + H + d - 1`` rounds.
+
+    Parameters
+    ----------
+    chunk_bytes : int or str
+        The most bytes of a chunk, from 1; text such as ``"8KiB"`` is read. NCCL has 512 KiB in its
+        protocol Simple.
+    channels : int
+        From 1 to 64. With 1 there is the first tree only.
+    node_ranks : int
+        Ranks of a node, which are consecutive; the last node may have fewer. On a `Hierarchy` with
+        block placement give those of its first level.
+
+    Notes
+    -----
+    Without noise, one channel of one chunk takes ``2 log2(N)`` messages in a row, and ``2 log2(N) -
+    2`` times what one of two messages waits for the other, on N = 2^K nodes of one rank. Many
+    chunks take about S times the longest round of a rank, with one latency in each. It takes up to
+    2^18 ranks, whose messages are listed.
+
+    This is `Tree` in NCCL, as its kernel `runTreeSplit` has it. There each channel and each
+    direction has threads of its own, and waits for its own messages only; here a rank does one
+    thing at a time. That a sender waits for a free buffer of its receiver is left out.
+
+    References
+    ----------
+    NCCL 2.30.7, src/graph/trees.cc, src/graph/connect.cc, and its kernels of an allreduce. Sanders,
+    Speck & Träff, "Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan", Parallel
+    Computing 2009.
+
+    Examples
+    --------
+    Sender and receiver of the messages of one channel on four ranks, up and down:
+
+    >>> [step.tolist() for step in NcclTreeAllreduce(channels=1).message_levels(4)]
+    [[[1, 2]], [[3, 2]], [[2, 0]], [[0, 2]], [[2, 1]], [[2, 3]]]
+    """
+
+    chunk_bytes: SegmentBytes = SegmentBytes(2**19)
+    channels: Count = Count(2, 1, 64)
+    node_ranks: Count = Count(1, 1, _MAX_TREE_RANKS)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks, _MAX_TREE_RANKS)
+        if ranks == 1:
+            return collective([]) + self.forward_steps(ranks)
+        part = block_bytes(message_bytes, self.channels)
+        chunks = segments_of(part, self.chunk_bytes)
+        check_step_count(self, 4 * chunks * self.channels, "chunk_bytes must be larger")
+        ways = [_nccl_links(ranks, self.node_ranks, *one) for one in _nccl_trees(self.channels)]
+        up = [(links, True) for tree, _ in ways for links in tree]
+        links = [*up, *((links, False) for _, tree in ways for links in tree)]
+        rounds = max(int(first.max()) for (_, first), _ in links) + chunks
+        check_step_count(self, 2 * rounds * len(links), "chunk_bytes must be larger")
+        size, lists = block_bytes(part, chunks), dict[tuple[int, bytes], Listed]()
+        steps: list[Step] = []
+        for t in range(rounds):
+            sent = []
+            for number, ((pairs, first), combine) in enumerate(links):
+                sends = (first <= t) & (t < first + chunks)
+                if sends.any():
+                    key = number, sends.tobytes()
+                    partners = lists.setdefault(key, Listed(pairs[sends]))
+                    draw = t * len(links) + number
+                    sent.append(message(partners, draw, size, "", combine=combine))
+            steps += all_sent_first(sent)
+        return collective(in_one_row(steps, "tree")) + self.forward_steps(ranks)
+
+
+def _nccl_trees(channels: int) -> list[tuple[int, int]]:
+    """The tree of each channel, 0 or 1, and the place in its node where its chain begins."""
+    half = -(-channels // 2)
+    return [divmod(channel, half) for channel in range(channels)]
+
+
+def _nccl_links(ranks: int, width: int, tree: int, begin: int) -> tuple[list[_Link], list[_Link]]:
+    """The messages of a channel up its tree, and down: along chains, to first and second nodes."""
+    rank = np.arange(ranks)
+    node = rank // width
+    begins = node * width
+    size = np.minimum(width, ranks - begins)
+    place = (rank - begins - begin) % size  # in the chain of the node
+    above = _parents(int(node[-1]) + 1)[tree]
+    head = np.flatnonzero(place == 0)
+    # A node is the first below another one if it comes before it in the first tree.
+    drawn = np.arange(len(head))
+    if tree:
+        drawn = (drawn - 1) % len(head) if len(head) % 2 else -drawn
+    is_first = (above >= 0) & (drawn < drawn[above])
+    next_one = (begins + (rank - begins + 1) % size)[head]
+    parent = np.where(place > 0, begins + (rank - begins - 1) % size, -1)
+    parent[head] = np.where(above < 0, -1, np.where(is_first, next_one[above], head[above]))
+    kind = np.where(place > 0, 0, 2)
+    kind[head[is_first]] = 1
+    levels = _levels(parent)
+    depth, height = np.zeros((2, ranks), dtype=np.int64)
+    for children in levels:
+        depth[children] = depth[parent[children]] + 1
+    for children in reversed(levels):
+        np.maximum.at(height, parent[children], height[children] + 1)
+    up, down = [], []
+    for one in range(3):
+        child = np.flatnonzero((kind == one) & (parent >= 0))
+        if len(child):
+            pairs = np.stack([child, parent[child]], axis=1)
+            up.append((pairs, height[child]))
+            down.append((pairs[:, ::-1], height.max() + depth[child] - 1))
+    return up, down
 
 
 def _parents(ranks: int) -> tuple[_Array, _Array]:

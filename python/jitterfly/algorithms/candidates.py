@@ -117,9 +117,12 @@ _PLAIN = {
 _IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter")
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",
+    "nccl_tree_allreduce": "nccl_tree",
 } | dict.fromkeys((f"hierarchical_{one}" for one in ("allreduce", *_IN_TWO_LEVELS)), "hierarchical")
 """Kinds that mean the candidate, where a command or a question names one: with its segments, and
 with the nodes of the machine."""
+_MADE_FOR_MACHINES = ("double_binary_tree_allreduce", "nccl_tree_allreduce")
+"""Of these, those whose candidate says more than the nodes of the machine."""
 
 
 @dataclass(frozen=True)
@@ -294,6 +297,27 @@ def _hierarchical(leaders: int | str) -> Maker:
     return make
 
 
+_MOST_CARDS = 8
+"""Of a node, that NCCL's channels are spread over here; more steps take time to make."""
+
+
+def nccl_tree(ranks: int, network: Network, size: int, chunk_bytes: int = 2**19) -> Algorithm:
+    """NCCL's trees on a machine: two channels for each card of a node, with chains within nodes."""
+    node = cards = 1
+    if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
+        node = min(network.spans[0], ranks)
+        cards = 1 if network.shared_card else min(node, _MOST_CARDS)
+    channels = 2 * cards if ranks > 2 else 1
+    return Algorithm.from_dict(
+        {
+            "kind": "nccl_tree_allreduce",
+            "node_ranks": node,
+            "channels": channels,
+            "chunk_bytes": chunk_bytes,
+        }
+    )
+
+
 def _with_copies(ranks: int, network: Network, size: int) -> Algorithm:
     """Return a butterfly with redundant copies on all levels inside of it."""
     if ranks < 4:
@@ -413,6 +437,13 @@ _OTHER_ALLREDUCES = [
         _always("double_binary_tree_allreduce", segment_bytes="512KiB"),
         usual=False,
         summary="up and down two binary trees, half of the vector each, in parts of 512 KiB",
+        called={"NCCL": "Tree"},
+    ),
+    Candidate(
+        "nccl_tree",
+        nccl_tree,
+        usual=False,
+        summary="up two binary trees of nodes and down at once, in chunks of 512 KiB, on channels",
         called={"NCCL": "Tree"},
     ),
 ]
@@ -599,8 +630,8 @@ def algorithm_named(
     """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
 
     Both mean the same: "double_binary_tree_allreduce" is in the candidate's segments of 512 KiB,
-    which are 8 KiB where a study or the class says nothing of them, and "hierarchical_allreduce"
-    has the nodes of a `Hierarchy`.
+    which are 8 KiB where a study or the class says nothing of them, "hierarchical_allreduce" has
+    the nodes of a `Hierarchy`, and "nccl_tree_allreduce" its nodes and cards.
 
     Parameters
     ----------
@@ -633,7 +664,7 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        if name != "double_binary_tree_allreduce":
+        if name not in _MADE_FOR_MACHINES:
             return Algorithm.from_dict(table_of_kind(name, network), "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]

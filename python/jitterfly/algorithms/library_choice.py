@@ -19,6 +19,7 @@ from ..steps import MOST_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
 from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
+from .candidates import nccl_tree
 from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
 DEFAULT_LIBRARY = "mpich-5"
@@ -348,7 +349,6 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
     ("MPICH", "broadcast", "scatter_recursive_doubling_allgather"): ("scatter_allgather_broadcast",
         _by_doubling, ""),
     ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", _by_xor, ""),
-    ("NCCL", "allreduce", "Tree"): ("double_binary_tree_allreduce", _in_buffers, ""),
     ("NCCL", "broadcast", "Ring"): ("chain_broadcast", _in_buffers, ""),
     ("NCCL", "reduce", "Ring"): ("chain_reduce", _in_buffers, ""),
 }  # fmt: skip
@@ -676,6 +676,24 @@ def nccl_time(collective: str, algorithm: str, protocol: str, machine: _Machine)
     return latency + size / (1000 * bandwidth)
 
 
+def _chunk_bytes(protocol: str, machine: _Machine) -> int:
+    """The size of a chunk in a tree: a part of a buffer, or less where that keeps a tree busy.
+
+    src/enqueue.cc, calcCollChunking: of a buffer of 4 MiB, of 512 KiB in LL, half of whose bytes
+    are flags, and of 4,800 KiB in LL128, where 1/16 are; each in 8 parts.
+    """
+    if protocol == "Simple":
+        return _BUFFER
+    if protocol == "LL":
+        return 2**15
+    chunk, ranks_of_node = 576000, machine.ranks / machine.nodes
+    steps = 1 + (machine.nodes.bit_length() - 1) + 0.1 * ranks_of_node
+    for each, least in ((64, 2**17), (16, 2**15)):
+        while machine.size // (_CHANNELS * chunk) < steps * each / ranks_of_node and chunk > least:
+            chunk //= 2
+    return chunk
+
+
 def _nccl(collective: str, machine: _Machine) -> LibraryChoice:
     """The choice of NCCL 2.30 on H100 with NVLink in a node: what its model expects to be fastest.
 
@@ -688,10 +706,12 @@ def _nccl(collective: str, machine: _Machine) -> LibraryChoice:
                          f"got {shorten(collective)}")  # fmt: skip
     pairs = [(one, protocol) for one in _NCCL[collective] for protocol in _PROTOCOLS]
     best = min(pairs, key=lambda one: nccl_time(collective, one[0], one[1], machine))
+    if best[0] == "Tree":
+        chunk = _chunk_bytes(best[1], machine)
+        tree = nccl_tree(machine.ranks, machine.network, machine.size, chunk)
+        return LibraryChoice(tree, "/".join(best))
     found = _choice("NCCL", collective, best[0], machine)
-    if best[0] == "Tree" and machine.has_levels:
-        found = found._replace(differs="trees between nodes, a chain in each; here over all ranks")
-    elif best[0] == "Ring" and collective == "reduce" and machine.has_levels:
+    if best[0] == "Ring" and collective == "reduce" and machine.has_levels:
         found = found._replace(
             differs="its ring ends from rank N - 1 to 0, between nodes; here that goes from rank 1"
         )

@@ -61,8 +61,8 @@ class Count(Converted[int, int]):
 class SegmentBytes(Converted[int | str, int]):
     """A field of a dataclass: the most bytes of a segment of a vector, 8 KiB by default."""
 
-    def __init__(self) -> None:
-        super().__init__("int | str", 2**13)
+    def __init__(self, usual: int = 2**13) -> None:
+        super().__init__("int | str", usual)
 
     def __set__(self, instance: object, value: int | str) -> None:
         instance.__dict__[self._name] = read_size(value, self._name, 1, MOST_BYTES)

@@ -106,7 +106,7 @@ EXAMPLES = {
         "jitterfly advise --ranks 4,64 --bytes 8,1MiB --network L=1us,o=0.2us,G=0.1ns "
         "--write openmpi.rules",
         "jitterfly advise --ranks 8,64 --bytes 1KiB,16MiB --network L=5us,o=1us,G=20ps "
-        "--candidates ring,double_binary_tree --write nccl.csv --protocol simple",
+        "--candidates ring,nccl_tree --write nccl.csv --protocol simple",
         "jitterfly advise --candidates list",
     ],
     "compare-measured": [

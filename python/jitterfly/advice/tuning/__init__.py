@@ -128,7 +128,7 @@ def library_candidates(
     """The candidates of a collective that a tuning file can name; options as of `write_tuning`.
 
     They are the usual ones of these, or, of a library that has fewer than two of the usual ones,
-    all of these.
+    all of these; where two have one name there, the last, which is nearest to what it runs.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def library_candidates(
     >>> library_candidates("barrier", "openmpi.rules")
     ['dissemination', 'recursive_doubling', 'tree']
     >>> library_candidates("allreduce", "nccl.csv", protocol="simple")
-    ['ring', 'double_binary_tree']
+    ['ring', 'nccl_tree']
     """
     path = Path(path)
     form = tuning_format(path, library)
@@ -154,7 +154,9 @@ def library_candidates(
         and form.supports(collective, one.called[form.CALLED], settings)
     ]
     usual = [one for one in having if one.usual]
-    return [one.name for one in (usual if len(usual) >= LEAST_CHOICE else having)]
+    if len(usual) >= LEAST_CHOICE:
+        return [one.name for one in usual]
+    return [one.name for one in {one.called[form.CALLED]: one for one in having}.values()]
 
 
 def _settings_of_options(form: TuningFormat, path: Path, **options: Any) -> Any:
