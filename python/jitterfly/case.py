@@ -42,7 +42,7 @@ from .noise.source import (
     name_in_case,
 )
 from .program import Collective
-from .steps import ASK, DRAWS_PER_CYCLE, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs
+from .steps import ASK, DRAWS_PER_CYCLE, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Sized
 from .syntax import read_count, read_network, read_noises, read_size
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 from .workload import Workload
@@ -221,7 +221,7 @@ class Case(Collective):
         Under the field names of the first version, so that its records are found.
         """
         values = self.to_dict() | {
-            "algorithm": self.algorithm.identity(),
+            "algorithm": content_of(self.algorithm.identity()),
             "network": self.network.identity(),
             "noise": [noise.identity() for noise in self.placed_noise],
         }
@@ -473,8 +473,7 @@ def _check_messages(case: Case) -> None:
     """Raise ValueError for messages that the network or the noise does not know, or too many."""
     compiled = case.compiled_steps
     costs, table = compiled.costs, compiled.table
-    used = zip(compiled.steps, table.of_step, strict=True)
-    entries = [table.entries[i] for step, own in used if step.kind == MESSAGE for i in own]
+    entries = table.used([i for i, step in enumerate(compiled.steps) if step.kind == MESSAGE])
     if entries and not any(step.kind == ENTER for step in compiled.steps):
         # A forward may follow any of them.
         least = min(entry.send for entry in entries), min(entry.receive for entry in entries)
@@ -540,6 +539,11 @@ def _check_routed(case: Case) -> None:
         raise ValueError(
             f"algorithm: {case.algorithm.kind} has several messages of a rank under way at once; "
             "with Congestion that is not modelled, as links are loaded step by step"
+        )
+    if any(isinstance(step.partners, Sized) for step in compiled.steps):
+        raise ValueError(
+            f"algorithm: messages of a step of {case.algorithm.kind} differ in size; with "
+            "Congestion that is not modelled, as those that share a link are alike there"
         )
     if any(step.flags & ASK for step in compiled.steps):
         raise ValueError(

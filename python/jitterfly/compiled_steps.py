@@ -39,6 +39,7 @@ from .steps import (
     Asking,
     Costs,
     MessageCosts,
+    Sized,
     Step,
     Xor,
     numbers_per_cycle,
@@ -48,6 +49,8 @@ from .steps import (
 NEVER = -(2**62)
 """In ticks: no message came in yet."""
 
+Entries = tuple[int, ...] | npt.NDArray[np.int64]
+"""Distinct entries of a table; in an array where messages of a step differ in size: many."""
 _MOST_LINKS = 1024  # classes of links whose messages have costs of their own
 _Advance = Callable[[int, int], int]
 
@@ -184,39 +187,60 @@ def symmetric_timeline(
 class CostTable(NamedTuple):
     """The distinct costs of MESSAGE steps, and which of them each step of the cycle has.
 
-    `of_step`: of other steps (); more than one where messages of a step cross different levels of a
-    machine, or share a network card with different numbers of others: see `listed_messages` of
-    `CompiledSteps`. There forwards have entries, too, for their ways alone. `loads`: of each entry
-    `Network.load`, 0 without congestion. `combines`: of each entry, what of
+    `of_step`: of other steps (); more than one where messages of a step differ in size, cross
+    different levels of a machine, or share a network card with different numbers of others: see
+    `listed_messages` of `CompiledSteps`. There forwards have entries, too, for their ways alone.
+    `loads`: of each entry `Network.load`, 0 without congestion. `combines`: of each entry, what of
     `receive` is the time to combine. `slower`: of each, the part of `transit` by slow links.
     """
 
     entries: tuple[MessageCosts, ...]
-    of_step: tuple[tuple[int, ...], ...]
+    of_step: tuple[Entries, ...]
     loads: tuple[int, ...]
     combines: tuple[int, ...] = ()
     slower: tuple[int, ...] = ()
 
     def costs(self) -> list[MessageCosts | None]:
         """The costs of each step; where its messages differ, the highest of each cost."""
-        highest = {}
-        for own in set(self.of_step) - {()}:
-            each_cost = zip(*(self.entries[i] for i in own), strict=True)
-            highest[own] = MessageCosts(*map(max, each_cost))
-        return [highest.get(own) for own in self.of_step]
+        entries = np.array(self.entries, np.int64).reshape(-1, len(MessageCosts._fields))
+        highest: dict[tuple[int, ...], MessageCosts] = {}
+        found: list[MessageCosts | None] = []
+        for own in self.of_step:
+            if not len(own):
+                found.append(None)
+            elif isinstance(own, tuple) and own in highest:
+                found.append(highest[own])
+            else:
+                costs = MessageCosts(*entries[np.asarray(own)].max(axis=0).tolist())
+                found.append(costs)
+                if isinstance(own, tuple):
+                    highest[own] = costs
+        return found
 
     def combine(self, step: int) -> int:
         """The longest time in which a message of that step is combined."""
-        return max((self.combines[entry] for entry in self.of_step[step]), default=0)
+        return _largest(self.combines, self.of_step[step])
 
     def load(self, step: int) -> int:
         """The largest load of a message of that step."""
-        return max((self.loads[entry] for entry in self.of_step[step]), default=0)
+        return _largest(self.loads, self.of_step[step])
+
+    def used(self, steps: Sequence[int]) -> list[MessageCosts]:
+        """The distinct costs of these steps."""
+        several = [np.asarray(self.of_step[step], np.int64) for step in steps]
+        return [self.entries[i] for i in np.unique(np.concatenate([[], *several])).astype(int)]
 
     @property
     def differs_within_steps(self) -> bool:
         """Return whether there is a step whose messages have different costs."""
         return any(len(own) > 1 for own in self.of_step)
+
+
+def _largest(values: tuple[int, ...], entries: Entries) -> int:
+    """The largest value of some entries, 0 where there is none."""
+    if isinstance(entries, np.ndarray):
+        return int(np.array(values, np.int64)[entries].max(initial=0))
+    return max((values[entry] for entry in entries), default=0)
 
 
 class CompiledSteps:
@@ -324,6 +348,10 @@ class CompiledSteps:
         memory in proportion to the ranks.
         """
         pairs, classes = self._messages.pairs_and_classes(self.steps[step])
+        if isinstance(self.steps[step].partners, Sized):
+            entries = self._messages.sized_entries(self.steps[step], classes)
+            listed = np.column_stack([pairs, entries])
+            return listed[np.argsort(pairs[:, 0])].astype(np.int32)
         own = np.array(self.table.of_step[step])
         place = np.searchsorted(np.unique(classes), classes) if len(own) > 1 else 0 * classes
         entries = own[place]
@@ -436,6 +464,8 @@ class _Messages:
                 f"factors, got {self._links}: let nodes share one (node_ranks)"
             )
         self._known: dict[tuple[MessageCosts, int, int, int], int] = {}
+        self._sizes = np.empty(0, np.int64)  # of messages that differ within steps, ascending
+        self._sized = np.empty((2, 0), np.int64)  # their keys, ascending, and entries of the table
         # Costs are exact fractions: each is computed once only.
         self._of_level: dict[
             tuple[int, int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
@@ -495,8 +525,12 @@ class _Messages:
 
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
         """The costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
-        of_step: list[tuple[int, ...]] = []
-        for step in steps:
+        of_step: list[Entries] = []
+        own_keys = self._know_sizes(steps)
+        for number, step in enumerate(steps):
+            if number in own_keys:
+                of_step.append(self._entries_of_keys(own_keys[number]))
+                continue
             forwards = step.kind == FORWARD and self.ways_differ
             if step.kind != MESSAGE and not forwards:
                 of_step.append(())
@@ -505,25 +539,77 @@ class _Messages:
             uneven = len(self._networks) > 1 or self._links > 1
             if uneven or (len(self._factors) > 1 and step.combine):
                 present = np.unique(self.pairs_and_classes(step)[1]).tolist() or [0]
-            own = tuple(map(self._way, present)) if forwards else self._entries(present, step)
+            own = (
+                tuple(map(self._way, present))
+                if forwards
+                else self._entries(present, step.bytes, step.combine, step.occupies)
+            )
             of_step.append(own if len(set(own)) > 1 else own[:1])
         known = zip(*self._known, strict=True) if self._known else ((), (), (), ())
         entries, loads, combines, slower = known
         return CostTable(entries, tuple(of_step), loads, combines, slower)
 
-    def _entries(self, classes: list[int], step: Step) -> tuple[int, ...]:
-        """The entries of a step's messages of these classes."""
+    def _entries(
+        self, classes: list[int], size: int, combines: bool, occupies: bool
+    ) -> tuple[int, ...]:
+        """The entries of a step's messages of these classes, which have so many bytes."""
         found = []
         for of_class in classes:
             level, factor, link, sharers = self._parts_of(of_class)
-            costs, combines, gap, load = self._level_costs(level, step.bytes, link, sharers)
-            combine = int(combines[factor]) if step.combine else 0
+            costs, combining, gap, load = self._level_costs(level, size, link, sharers)
+            combine = int(combining[factor]) if combines and size else 0
             cost = MessageCosts(
-                costs.send, costs.receive + combine, costs.transit, gap if step.occupies else 0
+                costs.send, costs.receive + combine, costs.transit, gap if occupies else 0
             )
-            slower = self._slower_by(level, step.bytes, link, sharers)
+            slower = self._slower_by(level, size, link, sharers)
             found.append(self._place(cost, load, combine, slower))
         return tuple(found)
+
+    def _know_sizes(self, steps: tuple[Step, ...]) -> dict[int, npt.NDArray[np.int64]]:
+        """Enter the costs of messages that differ in size; return the keys of such steps.
+
+        Of a step these are the distinct keys of its messages. Costs of a key are computed once.
+        """
+        sized = {
+            number: step.partners.sizes
+            for number, step in enumerate(steps)
+            if isinstance(step.partners, Sized)
+        }
+        if not sized:
+            return {}
+        distinct = {id(sizes): np.unique(sizes) for sizes in sized.values()}
+        self._sizes = np.unique(np.concatenate([*distinct.values()]))
+        keys = {n: np.unique(self._keys(steps[n])) for n in sized}
+        every = np.unique(np.concatenate([*keys.values()]))
+        entries: list[int] = []
+        for key in every.tolist():
+            rest, size = divmod(key, len(self._sizes))
+            of_class, flags = divmod(rest, 4)
+            bytes_ = int(self._sizes[size])
+            entries += self._entries([of_class], bytes_, bool(flags & 2), bool(flags & 1))
+        self._sized = np.array([every, entries])
+        return keys
+
+    def _keys(
+        self, step: Step, classes: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """The key of each message of a step: its class, what it does, and its size."""
+        if classes is None:
+            classes = self.pairs_and_classes(step)[1]
+        flags = 2 * step.combine + step.occupies
+        place = np.searchsorted(self._sizes, step.sizes(self._ranks))
+        return (4 * classes + flags) * len(self._sizes) + place
+
+    def _entries_of_keys(self, keys: npt.NDArray[np.int64]) -> Entries:
+        """The distinct entries of these keys."""
+        known, entries = self._sized
+        own = np.unique(entries[np.searchsorted(known, keys)])
+        return own if len(own) > 1 else tuple(own.tolist())
+
+    def sized_entries(self, step: Step, classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The entry of each message of a step whose messages differ in size."""
+        known, entries = self._sized
+        return entries[np.searchsorted(known, self._keys(step, classes))]
 
     def _level_costs(
         self, level: int, size: int, link: int, sharers: int
@@ -531,10 +617,11 @@ class _Messages:
         """The costs of a message of a level, its combining at each speed, its gap and its load."""
         if (level, size, link, sharers) not in self._of_level:
             network = self._shared_network(level, link, sharers)
-            costs = network.costs(size)
-            load = network.load(size) if self._routed else 0
+            sent = max(size, network.smallest_message)  # an empty message has an envelope
+            costs = network.costs(sent)
+            load = network.load(sent) if self._routed else 0
             combines = scaled(costs.combine, self._factors)
-            self._of_level[level, size, link, sharers] = costs, combines, network.gap(size), load
+            self._of_level[level, size, link, sharers] = costs, combines, network.gap(sent), load
         return self._of_level[level, size, link, sharers]
 
     def _shared_network(self, level: int, link: int, sharers: int) -> Network:
@@ -558,6 +645,7 @@ class _Messages:
         if not self._slower:
             return 0
         usual = self._networks[level]
+        size = max(size, usual.smallest_message)
         usual = usual if sharers == 1 else usual.shared_by(sharers)
         slow = self._shared_network(level, link, sharers)
         return max(slow.costs(size).transit - usual.costs(size).transit, 0)

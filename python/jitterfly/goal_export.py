@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .case import Case, check_case
 from .compiled_steps import is_symmetric
 from .network import Hockney, LogGOPS
-from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Step, Xor, numbers_per_cycle
+from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Sized, Step, Xor, numbers_per_cycle
 from .units import exact, show_seconds, to_ticks
 
 MOST_MESSAGES = 10**7
@@ -198,12 +198,16 @@ def step_messages(
         )  # fmt: skip
     if step.kind != MESSAGE or step.partners is None:
         return
-    ticks = case.network.costs(step.bytes).combine if step.combine else 0
-    combine = whole_ns(ticks, "combining a message", notes)
-    for sender, receiver in step.partners.pairs(case.ranks):
+    pairs, sizes = step.partners.pairs(case.ranks), step.sizes(case.ranks).tolist()
+    combining: dict[int, int] = {}  # by size
+    for (sender, receiver), size in zip(pairs, sizes, strict=True):
+        size = max(size, case.network.smallest_message)
+        if size not in combining:
+            ticks = case.network.costs(size).combine if step.combine else 0
+            combining[size] = whole_ns(ticks, "combining a message", notes)
         if ranks is not None:
             sender, receiver = ranks[sender], ranks[receiver]
-        yield Message(sender, receiver, tag, step.bytes, combine)
+        yield Message(sender, receiver, tag, size, combining[size])
 
 
 def check_expressible(case: Case, steps: list[Step]) -> None:
@@ -228,6 +232,13 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
         )
     if case.message_bytes == 0:
         raise ValueError("message_bytes must be at least 1 for GOAL, got 0")
+    sized = [step.partners.sizes for step in steps if isinstance(step.partners, Sized)]
+    least = min((int(sizes.min(initial=1)) for sizes in sized), default=1)
+    if max(least, case.network.smallest_message) == 0:
+        raise ValueError(
+            "algorithm: counts must be at least 1 for GOAL, or the network LogGOPS, where a "
+            "message without bytes is as short as one of a byte"
+        )
     if case.rank_rounds() > MOST_MESSAGES:
         raise ValueError(
             f"a GOAL schedule holds at most {MOST_MESSAGES} messages, this one about "
@@ -241,7 +252,7 @@ def _order_matters(case: Case, steps: list[Step]) -> bool:
     Where ranks are alike and start together, messages arrive in the order of the algorithm. But
     with several under way at once some may arrive while a rank still sends.
     """
-    sizes = {step.bytes for step in steps if step.kind == MESSAGE}
+    sizes = {step.bytes for step in steps if step.kind == MESSAGE}  # at most
     sizes |= {case.message_bytes for step in steps if step.kind == EXCHANGE}
     network = case.network
     busy = any(network.costs(size).send or network.gap(size) for size in sizes)

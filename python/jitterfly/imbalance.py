@@ -1,4 +1,4 @@
-"""Load imbalance that is given: arrival patterns (late ranks), speeds (slow ranks, nodes, cards).
+"""Load imbalance that is given: late ranks (arrival), slow ones (speeds), uneven messages (counts).
 
 Also the hosts that noise is limited to. All are given, the same in every realization. What each
 realization draws anew is noise: arrivals are `LateArrival`, speeds `SpeedNoise`.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from . import find_noise_files
 from .fields import (
     Component,
     Converted,
+    check_choice,
     check_integer,
     check_numbers,
     counted,
@@ -28,7 +30,7 @@ from .fields import (
 )
 from .files import read_text
 from .find_noise_files import FileField, FileName
-from .syntax import read_share
+from .syntax import read_part, read_share
 from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
@@ -41,11 +43,15 @@ from .units import (
 
 __all__ = [
     "Arrival",
+    "Counts",
     "DrawnSpeed",
     "FileArrival",
+    "FileCounts",
     "GivenArrival",
+    "GivenCounts",
     "GivenSpeed",
     "Hosts",
+    "LognormalCounts",
     "OnNodes",
     "OnRanks",
     "OnShare",
@@ -66,6 +72,8 @@ MOST_RANKS = 2**24
 """Ranks of a case whose ranks are not alike: something is kept of each."""
 _MOST_TIMES = 2**27  # 1 GB
 _SLOWEST = 10**6
+_MOST_GIVEN = 2**22
+_LARGEST_COUNT = 2**62
 
 Ticks = npt.NDArray[np.int64]
 
@@ -442,6 +450,225 @@ class GivenSpeed(Speed, kind="given"):
         return np.array(self.factors)
 
 
+class Counts(Component, ABC):
+    """Base of how many elements each rank sends in an irregular collective, as MPI's counts.
+
+    An element has the `message_bytes` of the case. Counts may be 0.
+    """
+
+    @abstractmethod
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
+        """The count of each rank, shape (ranks,): what it contributes, or gets.
+
+        Raises
+        ------
+        ValueError
+            There are none for so many ranks.
+        """
+
+    @abstractmethod
+    def of_pairs(self, ranks: int) -> npt.NDArray[np.int64]:
+        """The elements that each rank (row) sends to each (column), shape (ranks, ranks).
+
+        What a rank keeps is on the diagonal, and takes no time.
+
+        Raises
+        ------
+        ValueError
+            There are none for so many ranks.
+        """
+
+
+class _Counts(Converted[Any, tuple[Any, ...]]):
+    def __init__(self) -> None:
+        super().__init__("array of int, shape (ranks,) or (ranks, ranks)")
+
+
+@frozen_dataclass()
+class GivenCounts(Counts, kind="given"):
+    """Counts that are written down: one for each rank, or a row for each with one for each other.
+
+    Parameters
+    ----------
+    counts : array of int, shape (ranks,) or (ranks, ranks)
+        From 0. Of a matrix, row i has what rank i sends to each rank. At most 2^22: more belong in
+        a file.
+
+    Raises
+    ------
+    ValueError
+        One is negative or no integer; rows differ in length.
+
+    Examples
+    --------
+    >>> GivenCounts([[0, 3], [5, 0]]).of_pairs(2).tolist()
+    [[0, 3], [5, 0]]
+    """
+
+    counts: _Counts
+
+    def __post_init__(self) -> None:
+        counts = _check_counts(self.counts, "counts")
+        if counts.size > _MOST_GIVEN:
+            raise ValueError(f"counts must be at most 2^22 numbers, got {counts.size}: give a file")
+        values = counts.tolist()
+        held = tuple(map(tuple, values)) if counts.ndim == 2 else tuple(values)
+        object.__setattr__(self, "counts", held)
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
+        return _shaped(np.array(self.counts), (ranks,), "counts")
+
+    def of_pairs(self, ranks: int) -> npt.NDArray[np.int64]:
+        return _shaped(np.array(self.counts), (ranks, ranks), "counts")
+
+
+@frozen_dataclass()
+class FileCounts(Counts, kind="file"):
+    """Counts from a text file: one for each rank, or a line for each rank with one for each other.
+
+    Numbers are separated by blanks or commas; what follows # in a line is a comment. One count for
+    each rank may stand in one line, or in one each.
+
+    Parameters
+    ----------
+    file : str or Path
+        Its path; in a study, from the folder of the study.
+    sha256 : str, optional
+        Which content the file must have; without it, that which it has. A store keeps a copy.
+
+    Raises
+    ------
+    ValueError
+        It can not be read, is not such a table, or has changed.
+    """
+
+    file: FileField
+    sha256: str | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        name, digest = find_noise_files.find(self.file, self.sha256)
+        object.__setattr__(self, "file", name)
+        object.__setattr__(self, "sha256", digest)
+        _read_counts(name, digest)
+
+    def _counts(self) -> npt.NDArray[np.int64]:
+        name, digest = find_noise_files.find(self.file, self.sha256)  # it may have changed since
+        return _read_counts(name, digest)
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
+        counts = self._counts()
+        if 1 in counts.shape:
+            counts = counts.ravel()
+        return _shaped(counts, (ranks,), f"file: {self.file}")
+
+    def of_pairs(self, ranks: int) -> npt.NDArray[np.int64]:
+        return _shaped(self._counts(), (ranks, ranks), f"file: {self.file}")
+
+
+@frozen_dataclass()
+class LognormalCounts(Counts, kind="lognormal"):
+    """Counts that are drawn once, lognormal and rounded: the same in all realizations.
+
+    Parameters
+    ----------
+    mean : float
+        Of a count before it is rounded, above 0, up to 2^40.
+    sigma : float
+        Of the count's logarithm, which is normal; from 0 to 4. With 1, one count in twenty is above
+        3.1 times the mean.
+    per : str
+        What has a draw of its own: each "message" of an all-to-all; each "receiver", from which it
+        gets as much of every rank, as an expert that is more popular than others; or each "sender".
+        Where there is one count for each rank, leave it out.
+    seed : int
+        Of the draw, from 0: another seed is other counts.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+
+    Examples
+    --------
+    >>> LognormalCounts(64, sigma=1).of_ranks(6).tolist()
+    [227, 58, 103, 365, 251, 15]
+    >>> LognormalCounts(64, sigma=1, per="receiver").of_pairs(3).tolist()
+    [[227, 58, 103], [227, 58, 103], [227, 58, 103]]
+    """
+
+    mean: float
+    sigma: float
+    per: Literal["message", "receiver", "sender"] = "message"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_number(self, "mean", 2**40, above=True)
+        _check_number(self, "sigma", 4)
+        check_choice(self.per, "per", ("message", "receiver", "sender"))
+        object.__setattr__(self, "seed", check_integer(self.seed, "seed", 0, 2**32 - 1))
+
+    def _drawn(self, count: int) -> npt.NDArray[np.int64]:
+        # As in DrawnSpeed: a stream that NumPy never changes, and no last bit of exp.
+        normal = np.random.RandomState(self.seed).standard_normal(count)
+        shares = np.exp(self.sigma * normal - self.sigma**2 / 2).round(9)
+        return np.rint(self.mean * shares).astype(np.int64)
+
+    def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
+        if self.per != "message":
+            raise ValueError(
+                f"counts: per must be left out where there is one count for each rank, got "
+                f"{self.per!r}"
+            )
+        return self._drawn(ranks)
+
+    def of_pairs(self, ranks: int) -> npt.NDArray[np.int64]:
+        if self.per == "message":
+            return self._drawn(ranks * ranks).reshape(ranks, ranks)
+        drawn = self._drawn(ranks)
+        own = drawn if self.per == "receiver" else drawn[:, None]
+        return np.broadcast_to(own, (ranks, ranks))
+
+
+class CountsField(Converted[Any, Counts]):
+    """A required field of a dataclass: `Counts`, as themselves, a table, an array or text.
+
+    A text is a distribution, such as "lognormal(mean=64,sigma=1)", or the path of a file.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Counts | array of int | dict | str | Path")
+
+    def __set__(self, instance: object, value: Any) -> None:
+        instance.__dict__[self._name] = read_counts(value)
+
+
+def read_counts(value: Any) -> Counts:
+    """Counts of an irregular collective: see `CountsField`.
+
+    Raises
+    ------
+    ValueError
+        They are no counts; the message names them.
+
+    Examples
+    --------
+    >>> read_counts("lognormal(mean=64,sigma=0.5,seed=3)")
+    LognormalCounts(mean=64.0, sigma=0.5, per='message', seed=3)
+    """
+    if isinstance(value, Counts):
+        return value
+    if isinstance(value, str) and value.rstrip().endswith(")"):
+        value = read_part(value, "counts")
+    if isinstance(value, Mapping):
+        return Counts.from_dict(value, "counts")
+    if isinstance(value, (str, Path)):
+        try:
+            return FileCounts(value)
+        except ValueError as error:
+            raise ValueError(f"counts: {error}; or lognormal(mean=64,sigma=1)") from None
+    return GivenCounts(value)
+
+
 class Hosts(Component, ABC):
     """Base of what limits a source of noise to some hosts: the ranks that it acts on."""
 
@@ -645,16 +872,29 @@ def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
 @lru_cache(maxsize=16)
 def _read_table(file: FileName, sha256: str) -> npt.NDArray[np.float64]:
     """The times of a file with this content."""
-    rows: list[list[float]] = []
+    return _read_times(_rows_of(file, np.float64, "numbers"), f"file: {file}")
+
+
+@lru_cache(maxsize=4)
+def _read_counts(file: FileName, sha256: str) -> npt.NDArray[np.int64]:
+    """The counts of a file with this content; shape (lines, numbers of a line)."""
+    counts = _check_counts(_rows_of(file, np.int64, "whole numbers"), f"file: {file}")
+    counts.setflags(write=False)
+    return counts
+
+
+def _rows_of(file: FileName, dtype: type[np.generic], what: str) -> npt.NDArray[Any]:
+    """The numbers of a file, of which each line has equally many."""
+    rows: list[npt.NDArray[Any]] = []
     for number, line in enumerate(read_text(file.path).splitlines(), 1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words:
             continue
         try:
-            rows.append([float(word) for word in words])
-        except ValueError:
+            rows.append(np.array(words, dtype=dtype))
+        except (ValueError, OverflowError):
             raise ValueError(
-                f"file: {file}, line {number}: must be numbers, got {shorten(line)}"
+                f"file: {file}, line {number}: must be {what}, got {shorten(line)}"
             ) from None
         if len(rows[-1]) != len(rows[0]):
             raise ValueError(
@@ -663,7 +903,45 @@ def _read_table(file: FileName, sha256: str) -> npt.NDArray[np.float64]:
             )
     if not rows:
         raise ValueError(f"file: {file} holds no numbers")
-    return _read_times(rows, f"file: {file}")
+    return np.array(rows)
+
+
+def _check_counts(values: Any, name: str) -> npt.NDArray[np.int64]:
+    """Check that values are counts: integers from 0, one for each rank, or a row for each."""
+    rule = f"{name} must be whole numbers from 0, one for each rank, or a row for each rank"
+    counts = check_numbers(values, rule)
+    if counts.ndim not in (1, 2) or not counts.size or counts.dtype.kind not in "iu":
+        raise ValueError(f"{rule}, got {shorten(values)}")
+    if (counts > _LARGEST_COUNT).any() or (counts < 0).any():
+        bad = np.argwhere((counts > _LARGEST_COUNT) | (counts < 0))[0]
+        place = f"rank {bad[0]}" + (f" to rank {bad[1]}" if counts.ndim == 2 else "")
+        raise ValueError(
+            f"{name} must be whole numbers from 0 to 2^62, got {counts[tuple(bad)]} for {place}"
+        )
+    return counts.astype(np.int64)
+
+
+def _shaped(
+    counts: npt.NDArray[np.int64], shape: tuple[int, ...], name: str
+) -> npt.NDArray[np.int64]:
+    """Return counts of this shape; others are an error."""
+    if counts.shape == shape:
+        return counts
+    needed = "a number for each" if len(shape) == 1 else "a row for each, with a number for each,"
+    got = " x ".join(map(str, counts.shape))
+    prefix = "" if name == "counts" else "counts: "
+    raise ValueError(f"{prefix}{name} must have {needed} of the {shape[0]} ranks, got {got}")
+
+
+def _check_number(part: Component, name: str, high: int, *, above: bool = False) -> None:
+    """Check a field: a number from 0, or above it, to `high`."""
+    given = getattr(part, name)
+    rule = f"{name} must be a number {'above' if above else 'from'} 0{', up' if above else ''} to "
+    rule += f"{high}"
+    number = check_numbers(given, rule)
+    if number.ndim or not 0 <= number <= high or (above and number == 0):
+        raise ValueError(f"{rule}, got {shorten(given)}")
+    object.__setattr__(part, name, float(number))
 
 
 def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, name: str) -> Ticks:
@@ -679,11 +957,7 @@ def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, nam
 
 def _check_drawn(speed: Component, name: str, high: int) -> None:
     """Check what nodes' factors are drawn with: a number from 0 to `high`, node_ranks and seed."""
-    given, rule = getattr(speed, name), f"{name} must be a number from 0 to {high}"
-    number = check_numbers(given, rule)
-    if number.ndim or not 0 <= number <= high:
-        raise ValueError(f"{rule}, got {shorten(given)}")
-    object.__setattr__(speed, name, float(number))
+    _check_number(speed, name, high)
     for own, low, most in (("node_ranks", 1, MOST_RANKS), ("seed", 0, 2**32 - 1)):
         object.__setattr__(speed, own, check_integer(getattr(speed, own), own, low, most))
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import copy
 import itertools
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -418,20 +418,21 @@ def _engine_steps(
     """
     steps: list[tuple[int, ...]] = []
     lists: list[npt.NDArray[np.int32]] = []
-    places: dict[tuple[Any, ...], tuple[int, int]] = {}  # steps with the same messages share them
+    places: dict[Hashable, tuple[int, int]] = {}  # steps with the same messages share them
     end = 0
     for number, (step, costs) in enumerate(
         zip(compiled.steps, compiled.table.of_step, strict=True)
     ):
         head = (step.kind, step.round, step.flags, 0, 0)
         half = step.kind == MESSAGE and not (step.sends and step.receives)
-        if not costs:
+        if not len(costs):
             steps.append((*head, 0, 0, 0, 0, 0, 1))
         elif len(costs) == 1 and step.partners and (code := step.partners.code()):
             partners = (*code[:3], step.place) if half else code
             steps.append((*head, *partners, costs[0], step.repeat))
         else:
-            same = (step.partners, costs) if step.partners else (number,)
+            entries = costs if isinstance(costs, tuple) else costs.tobytes()
+            same = (step.partners, entries) if step.partners else (number,)
             if same not in places:
                 lists.append(compiled.listed_messages(number))
                 places[same] = end, end + len(lists[-1])
@@ -439,8 +440,8 @@ def _engine_steps(
             if end > _MOST_LISTED:
                 raise ValueError(
                     f"ranks must be fewer for this algorithm on this network: of a cycle's "
-                    f"messages {end} or more are in steps that list them (those on several levels "
-                    f"of a Hierarchy), at most {_MOST_LISTED} fit"
+                    f"messages {end} or more are in steps that list them (those of unequal sizes, "
+                    f"or on several levels of a Hierarchy), at most {_MOST_LISTED} fit"
                 )
             place = step.place if half else 0
             steps.append((*head, LISTED, *places[same], place, costs[0], step.repeat))
@@ -656,7 +657,7 @@ def _expected_work(case: Collective) -> ExpectedWork:
 
 def _way(compiled: CompiledSteps, step: int) -> int | None:
     """Return how long a step's messages are on their way, in ticks; None where they differ."""
-    ways = {compiled.table.entries[entry].transit for entry in compiled.table.of_step[step]}
+    ways = {cost.transit for cost in compiled.table.used([step])}
     return ways.pop() if len(ways) == 1 else None
 
 

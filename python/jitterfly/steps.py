@@ -54,6 +54,10 @@ class Partners(ABC):
         """Return whether all ranks act alike: none, or each sends one message and receives one."""
         return self.count(ranks) == 0
 
+    def content(self) -> bytes:
+        """The bytes that identify the pairs."""
+        return repr(self).encode()
+
 
 @dataclass(frozen=True)
 class Shift(Partners):
@@ -200,6 +204,38 @@ class Listed(Partners):
     def count(self, ranks: int) -> int:
         return len(self.messages)
 
+    def content(self) -> bytes:
+        return self.messages.tobytes()
+
+
+@dataclass(frozen=True, eq=False)
+class Sized(Partners):
+    """The messages of another map, each of a size of its own.
+
+    Attributes
+    ----------
+    partners : Partners
+    sizes : array of int64, shape (messages,)
+        Bytes of each, in the order of the map's `pair_array`.
+
+    Examples
+    --------
+    >>> Sized(Shift(1), np.array([8, 0, 40])).pairs(3)
+    [(0, 1), (1, 2), (2, 0)]
+    """
+
+    partners: Partners
+    sizes: npt.NDArray[np.int64]
+
+    def pair_array(self, ranks: int) -> PairArray:
+        return self.partners.pair_array(ranks)
+
+    def count(self, ranks: int) -> int:
+        return len(self.sizes)
+
+    def content(self) -> bytes:
+        return self.partners.content() + self.sizes.tobytes()
+
 
 COMPUTE, ENTER, EXCHANGE, FORWARD, OBSERVE, MESSAGE = range(6)
 """Kinds of steps: compute phase, entry into the collective with the first send, original exchange
@@ -243,9 +279,9 @@ class Step(NamedTuple):
 
     `copies`: how many copies each rank sends after an EXCHANGE with COPY.
 
-    Of a MESSAGE step: which rank sends to which, bytes of each message, whether the receiver
-    combines, how often in a row it is done, and whether a message occupies the links of its two
-    ranks (else its gap is 0).
+    Of a MESSAGE step: which rank sends to which, bytes of each message (of `Sized` partners of the
+    longest: see `sizes`), whether the receiver combines, how often in a row it is done, and whether
+    a message occupies the links of its two ranks (else its gap is 0).
 
     `round`: of EXCHANGE and FORWARD the bit in which the partner's number differs, and the number
     of the draws. Of MESSAGE it is only the number of the first of `repeat` draws within the cycle.
@@ -278,6 +314,13 @@ class Step(NamedTuple):
         """Return whether messages of a MESSAGE step are received in it."""
         return not self.flags & SENDS_ONLY
 
+    def sizes(self, ranks: int) -> npt.NDArray[np.int64]:
+        """The bytes of each message of a MESSAGE step, in the order of its pairs."""
+        assert self.partners is not None
+        if isinstance(self.partners, Sized):
+            return self.partners.sizes
+        return np.full(self.partners.count(ranks), self.bytes, np.int64)
+
 
 def digest_of_steps(steps: Sequence[Step]) -> str:
     """The hexadecimal digits that identify steps: all that they say."""
@@ -285,9 +328,7 @@ def digest_of_steps(steps: Sequence[Step]) -> str:
     for step in steps:
         partners = step.partners
         if id(partners) not in of_partners:  # many steps have the same list
-            said = repr(partners).encode()
-            if isinstance(partners, Listed):
-                said = partners.messages.tobytes()
+            said = repr(partners).encode() if partners is None else partners.content()
             of_partners[id(partners)] = hashlib.sha256(said).digest()
         found.update(repr(step._replace(partners=None)).encode() + of_partners[id(partners)])
     return found.hexdigest()[:16]

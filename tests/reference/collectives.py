@@ -14,10 +14,15 @@ for _kind in vars(textbook):
         if _kind.endswith(f"_{_goal}") and not _kind.startswith("_"):
             GOALS[_kind] = _goal
 """What the functions of textbook.py are to do, as their names say."""
+IRREGULAR = {_kind: _goal for _kind in vars(textbook) for _goal in COLLECTIVES
+             if _kind.endswith(f"_{_goal}v")}  # fmt: skip
+"""The same of those with counts; of two, such as the scatters, the last one."""
 
 
 def random_options(rng, kind, ranks, n):
     """Parameters of an algorithm of its own; redundant exchanges are not among them."""
+    if kind in IRREGULAR:
+        return random_counts(rng, kind, ranks)
     if kind == "hierarchical_allreduce":
         return random_hierarchy(rng, ranks, n)
     if kind.startswith("hierarchical"):
@@ -66,6 +71,19 @@ def random_options(rng, kind, ranks, n):
     return {}
 
 
+def random_counts(rng, kind, ranks):
+    """Counts of which some, often most or all, are 0 or alike."""
+    few = [rng.randint(0, rng.choice([3, 300])) for _ in range(rng.randint(1, 6))]
+    few += [0] * rng.choice([0, 1, 9])
+
+    def row():
+        return [rng.choice(few) for _ in range(ranks)]
+
+    counts = [row() for _ in range(ranks)] if IRREGULAR[kind] == "alltoall" else row()
+    window = {"window": rng.randint(1, 50)} if kind == "linear_alltoallv" else {}
+    return {"counts": counts} | window
+
+
 def random_part(rng, goal, ranks, n):
     """Any algorithm of a collective, as a part of another one."""
     kind = rng.choice([kind for kind, one in GOALS.items() if one == goal])
@@ -104,7 +122,8 @@ def random_pair(rng, jf, kind, *, levels=False):
     forwards = textbook.log2_up(ranks)
     options = random_options(rng, kind, ranks, n)
     algorithm, after, within, forward = {"kind": kind} | options, 0, (), 0
-    if GOALS[kind] == "allreduce" and kind != "hierarchical_allreduce" and rng.random() < 0.5:
+    goal = (GOALS | IRREGULAR)[kind]
+    if goal == "allreduce" and kind != "hierarchical_allreduce" and rng.random() < 0.5:
         after = rng.choice([forwards, rng.randint(0, forwards)])
         # Beyond one forward the model does not wait for the gap between messages.
         forward = rng.choice([0, 1_000, 12_345]) if after and not gaps else 0
@@ -124,7 +143,7 @@ def random_pair(rng, jf, kind, *, levels=False):
         observe=rng.choice(["completion", "rounds"]))  # fmt: skip
     seed, realization = rng.getrandbits(64), rng.getrandbits(32)
     meant = machine if levels else exact
-    run = ProgramRun(kind, ranks, meant, n, goal=GOALS[kind], within=within, after=after,
+    run = ProgramRun(kind, ranks, meant, n, goal=goal, within=within, after=after,
                      cycles=cycles, work=work, forward=forward, sources=sources, seed=seed,
                      realization=realization, options=options)  # fmt: skip
     return case, run, (seed, realization)

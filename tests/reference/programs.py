@@ -96,7 +96,7 @@ class Process(Collective):
                 assert mine <= ranks, "a message replaces data by less"
             self.held[block] = mine | ranks
         network = run.network.between(op.peer, self.rank)
-        work = network.cpu(op.bytes)
+        work = run.prices(op, network)[0]
         work += run.slowed(self.rank, network.combine(op.bytes)) if op.combines else 0
         done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
         run.at(done, 0, CPU, self._go_on)
@@ -156,7 +156,7 @@ class ProgramRun(ButterflyRun):
         self._machines = {}
         self.links = [(SendingLink(self), ReceivingLink(self)) for _ in range(ranks)]
         for rank, ops in enumerate(self.programs):
-            gaps = [(op, network.between(op.peer, rank).gap(op.bytes) if op.occupies else 0)
+            gaps = [(op, self.prices(op, network.between(op.peer, rank))[2])
                     for op in ops if isinstance(op, textbook.Receive)]  # fmt: skip
             self.links[rank][1].expected = [
                 ((op.peer, cycle, op.number), gap) for cycle in range(cycles) for op, gap in gaps
@@ -194,7 +194,7 @@ class ProgramRun(ButterflyRun):
         return sent + transit + late
 
     def prices(self, op, net):
-        n = op.bytes
+        n = max(op.bytes, net.less)  # an empty message is an envelope
         return net.cpu(n), net.transit(n), net.gap(n) if op.occupies else 0
 
     @cached_property
@@ -210,6 +210,14 @@ class ProgramRun(ButterflyRun):
         """All that are sent."""
         return {b for ops in self.programs for op in ops if isinstance(op, textbook.Send)
                 for b in op.blocks} or {0}  # fmt: skip
+
+    @cached_property
+    def empty(self):
+        """The blocks without any element, which need not be sent."""
+        counts = self._textbook[1].get("counts", [])
+        if self.goal == "alltoall":
+            counts = [count for row in counts for count in row]
+        return {b for b, count in enumerate(counts) if not count}
 
     def inputs(self, rank):
         """Blocks that a rank holds at the start."""
@@ -231,7 +239,10 @@ class ProgramRun(ButterflyRun):
 
     def promised(self, process):
         """Whether a rank has the result."""
-        held, rank = process.held, process.rank
+        held, rank, empty = process.held, process.rank, self.empty
+        if self.goal == "allgather" or (self.goal == "gather" and rank == 0):
+            full = {block: ranks for block, ranks in held.items() if block not in empty}
+            return full == {b: frozenset([b]) for b in range(self.ranks) if b not in empty}
         match self.goal:
             case "allreduce" | "barrier":
                 return all(held[b] == self.everyone for b in held)
@@ -240,18 +251,19 @@ class ProgramRun(ButterflyRun):
             case "broadcast":
                 blocks = self.inputs(0)
                 return held == blocks
-            case "allgather":
-                return held == {b: frozenset([b]) for b in range(self.ranks)}
             case "gather":
-                return rank != 0 or held == {b: frozenset([b]) for b in range(self.ranks)}
+                return True
             case "scatter":
-                return held[rank] == frozenset([0])
+                return rank in empty or held[rank] == frozenset([0])
             case "scan":  # a rank may have those of higher ranks as well
                 return all(held[b] == frozenset([b]) for b in range(rank + 1))
             case "alltoall":
                 mine = range(rank, self.ranks**2, self.ranks)
-                return all(held[b] == frozenset([b // self.ranks]) for b in mine)
+                sent = [b for b in mine if b not in empty]
+                return all(held[b] == frozenset([b // self.ranks]) for b in sent)
             case "reduce_scatter":
+                if rank in empty:
+                    return True
                 if self.ranks == 1:
                     return held[0] == self.everyone
                 # In stages, a block of the last one is each of all those before.

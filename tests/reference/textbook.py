@@ -1345,3 +1345,178 @@ def _up_and_down_a_ring(node, me, length, leaders, blocks, width):
                 moved.append(Receive(peer, op.bytes, number, op.how))
         found.append((f"intra-node {label}", moved))
     return found[:1], found[1:], width - 1
+
+
+# Irregular collectives: counts of elements of n bytes, one for each rank, or of an all-to-all a row
+# for each. MPI 4.1 §6.5 to 6.10; the order of messages, and which empty ones are sent, as in the
+# libraries' sources: Open MPI's coll/base and MPICH's src/mpi/coll.
+
+
+def pairwise_alltoallv(me, size, n, counts):
+    ops = []
+    for d in range(1, size):
+        to, source = (me + d) % size, (me - d) % size
+        ops.append(Send(to, (me * size + to,), counts[me][to] * n, d - 1))
+        ops.append(Receive(source, counts[source][me] * n, d - 1))
+    if ops:
+        yield "pairwise", ops
+
+
+def linear_alltoallv(me, size, n, counts, window=32):
+    """Neither a send nor a receive is posted for no elements; and no row where nobody sends any."""
+    ops = []
+    for first in range(1, size, window):
+        near = range(first, min(first + window, size))
+        for d in near:
+            to = (me + d) % size
+            if counts[me][to]:
+                ops.append(Send(to, (me * size + to,), counts[me][to] * n, d - 1))
+        for d in near:
+            source = (me - d) % size
+            if counts[source][me]:
+                ops.append(Receive(source, counts[source][me] * n, d - 1))
+    if any(counts[a][b] for a in range(size) for b in range(size) if a != b):
+        yield "linear", ops
+
+
+def ring_allgatherv(me, size, n, counts):
+    ops = []
+    for step in range(size - 1):
+        mine, coming = (me - step) % size, (me - step - 1) % size
+        ops.append(Send((me + 1) % size, (mine,), counts[mine] * n, step))
+        ops.append(Receive((me - 1) % size, counts[coming] * n, step))
+    if ops:
+        yield "ring", ops
+
+
+def bruck_allgatherv(me, size, n, counts):
+    def blocks(rank, r):
+        return [(rank + i) % size for i in range(min(2**r, size - 2**r))]
+
+    for r in range(log2_up(size)):
+        to, source = (me - 2**r) % size, (me + 2**r) % size
+        mine, coming = blocks(me, r), blocks(source, r)
+        yield (
+            f"round {r + 1}",
+            [
+                Send(to, tuple(mine), sum(counts[b] for b in mine) * n, r),
+                Receive(source, sum(counts[b] for b in coming) * n, r),
+            ],
+        )
+
+
+def neighbor_exchange_allgatherv(me, size, n, counts):
+    if size % 2:
+        yield from ring_allgatherv(me, size, n, counts)
+        return
+
+    def of(blocks):
+        return sum(counts[b] for b in blocks) * n
+
+    sides = (
+        ((me + 1) % size, (me - 1) % size) if me % 2 == 0 else ((me - 1) % size, (me + 1) % size)
+    )
+    ops = [Send(sides[0], (me,), of([me]), 0), Receive(sides[0], of([sides[0]]), 0)]
+    for r in range(1, size // 2):
+        peer = sides[r % 2]
+        mine, coming = _last_pair(me, size, r), _last_pair(peer, size, r)
+        ops += [Send(peer, tuple(mine), of(mine), r), Receive(peer, of(coming), r)]
+    yield "neighbor exchange", ops
+
+
+def linear_allgatherv(me, size, n, counts):
+    """To rank 0, one rank after the other, and down a binomial tree."""
+    peers = [peer for peer in range(1, size) if counts[peer]]
+    numbers = {peer: number for number, peer in enumerate(peers)}
+    ops = [Receive(peer, counts[peer] * n, numbers[peer]) for peer in peers if me == 0]
+    if me in numbers:
+        ops = [Send(0, (me,), counts[me] * n, numbers[me])]
+    if peers:
+        yield "gather", ops
+    if not sum(counts) or size == 1:
+        return
+    everything, ops = (tuple(b for b in range(size) if counts[b]), sum(counts) * n), []
+    for r, stride in enumerate(2**k for k in reversed(range(log2_up(size)))):
+        if me % (2 * stride) == 0 and me + stride < size:
+            ops.append(Send(me + stride, *everything, len(peers) + r))
+        elif me % (2 * stride) == stride:
+            ops.append(Receive(me - stride, everything[1], len(peers) + r))
+    yield "broadcast", ops
+
+
+def ring_reduce_scatterv(me, size, n, counts):
+    ops = []
+    for step in range(size - 1):
+        mine, coming = (me - step - 1) % size, (me - step - 2) % size
+        ops.append(Send((me + 1) % size, (mine,), counts[mine] * n, step))
+        ops.append(Receive((me - 1) % size, counts[coming] * n, step, "combine"))
+    if ops:
+        yield "ring", ops
+
+
+def pairwise_reduce_scatterv(me, size, n, counts):
+    ops = []
+    for d in range(1, size):
+        to, source = (me + d) % size, (me - d) % size
+        ops.append(Send(to, (to,), counts[to] * n, d - 1))
+        ops.append(Receive(source, counts[me] * n, d - 1, "combine"))
+    if ops:
+        yield "pairwise", ops
+
+
+def recursive_halving_reduce_scatterv(me, size, n, counts):
+    """Of the first ranks two neighbours are one, the odd one; nothing is sent for no elements."""
+    power, k = largest_power(size)
+    extra = size - power
+    groups = [(2 * i, 2 * i + 1) for i in range(extra)] + [(i,) for i in range(2 * extra, size)]
+
+    def of(blocks):
+        return sum(counts[b] for b in blocks) * n
+
+    def blocks(first, last):
+        return [b for group in groups[first:last] for b in group]
+
+    own, ops = next(i for i, group in enumerate(groups) if me in group), []
+    away = len(groups[own]) == 2 and me == groups[own][0]
+    if extra and sum(counts):
+        if len(groups[own]) == 2:
+            everything = tuple(range(size))
+            ops = [Send(me + 1, everything, of(everything), FOLD_IN)] if away else \
+                [Receive(me - 1, of(everything), FOLD_IN, "combine")]  # fmt: skip
+        yield "fold in", ops
+    for r in range(k):
+        half = power >> r + 1
+        first = own // (2 * half) * 2 * half
+        low, high = blocks(first, first + half), blocks(first + half, first + 2 * half)
+        keeps, gives = (low, high) if own < first + half else (high, low)
+        peer = groups[own ^ half][-1]
+        ops = []
+        if not away and of(gives):
+            ops.append(Send(peer, tuple(gives), of(gives), r))
+        if not away and of(keeps):
+            ops.append(Receive(peer, of(keeps), r, "combine"))
+        if sum(counts):
+            yield f"round {r + 1}", ops
+    if any(counts[2 * i] for i in range(extra)):
+        ops = []
+        if len(groups[own]) == 2 and counts[groups[own][0]]:
+            there, length = groups[own][0], of([groups[own][0]])
+            ops = [Receive(me + 1, length, FOLD_OUT)] if away else \
+                [Send(there, (there,), length, FOLD_OUT)]  # fmt: skip
+        yield "fold out", ops
+
+
+def linear_gatherv(me, size, n, counts):
+    peers = [peer for peer in range(1, size) if counts[peer]]
+    if peers:
+        ops = [Receive(peer, counts[peer] * n, peer - 1) for peer in peers]
+        alone = [Send(0, (me,), counts[me] * n, me - 1)] if me in peers else []
+        yield "linear", alone if me else ops
+
+
+def linear_scatterv(me, size, n, counts):
+    peers = [peer for peer in range(1, size) if counts[peer]]
+    if peers:
+        ops = [Send(peer, (peer,), counts[peer] * n, peer - 1) for peer in peers]
+        alone = [Receive(0, counts[me] * n, me - 1)] if me in peers else []
+        yield "linear", alone if me else ops

@@ -178,11 +178,12 @@ def _acts(case: Case) -> Sequence[Any]:
         return steps
     acts: dict[int, list[Any]] = {}
     for step, partners in messages:
+        messages_of_step = list(zip(partners.pairs(ranks), step.sizes(ranks).tolist(), strict=True))
         for turn in range(step.repeat):
-            what = step.round + turn, step.bytes, step.combine, step.occupies
+            what = step.round + turn, step.combine, step.occupies
             for end, acting in enumerate((step.sends, step.receives)):
-                for pair in partners.pairs(ranks) if acting else ():
-                    acts.setdefault(pair[end], []).append((end, pair, *what))
+                for pair, size in messages_of_step if acting else ():
+                    acts.setdefault(pair[end], []).append((end, pair, size, *what))
     return sorted((rank, tuple(own)) for rank, own in acts.items())
 
 

@@ -1,9 +1,10 @@
 """Collective algorithms (allreduce, ...): a module a collective, no C++; where to add a new one.
 
 There are those of allreduce, allgather, reduce-scatter, alltoall, gather, scatter, scan, broadcast,
-reduce and barrier. The engine runs any list of steps that an algorithm makes (`steps`). A new one
-is a class in the module of its collective and a name here, which is also what registers its `kind`;
-`jitterfly advise` considers it once it is in algorithms/candidates.py.
+reduce and barrier, some with a count for each rank. The engine runs any list of steps that an
+algorithm makes (`steps`). A new one is a class in the module of its collective and a name here,
+which is also what registers its `kind`; `jitterfly advise` considers it once it is in
+algorithms/candidates.py.
 """
 
 from . import own as own
@@ -55,22 +56,35 @@ from .reduce import (
 from .allgather import (
     BineAllgather,
     BruckAllgather,
+    BruckAllgatherv,
     HierarchicalAllgather,
+    LinearAllgatherv,
     NeighborExchangeAllgather,
+    NeighborExchangeAllgatherv,
     PatAllgather,
     RecursiveDoublingAllgather,
     RingAllgather,
+    RingAllgatherv,
 )
 from .reduce_scatter import (
     BineReduceScatter,
     ButterflyReduceScatter,
     NonoverlappingReduceScatter,
     PairwiseReduceScatter,
+    PairwiseReduceScatterv,
     PatReduceScatter,
     RecursiveHalvingReduceScatter,
+    RecursiveHalvingReduceScatterv,
     RingReduceScatter,
+    RingReduceScatterv,
 )
-from .alltoall import BruckAlltoall, LinearAlltoall, PairwiseAlltoall
+from .alltoall import (
+    BruckAlltoall,
+    LinearAlltoall,
+    LinearAlltoallv,
+    PairwiseAlltoall,
+    PairwiseAlltoallv,
+)
 from .gather_scatter import (
     BineGather,
     BineScatter,
@@ -79,7 +93,9 @@ from .gather_scatter import (
     HierarchicalGather,
     HierarchicalScatter,
     LinearGather,
+    LinearGatherv,
     LinearScatter,
+    LinearScatterv,
 )
 from .scan import LinearScan, RecursiveDoublingScan
 # isort: on
@@ -100,6 +116,7 @@ __all__ = [
     "BinomialReduce",
     "BinomialScatter",
     "BruckAllgather",
+    "BruckAllgatherv",
     "BruckAlltoall",
     "Butterfly",
     "ButterflyReduceScatter",
@@ -117,16 +134,23 @@ __all__ = [
     "HierarchicalScatter",
     "KnomialBroadcast",
     "KnomialReduce",
+    "LinearAllgatherv",
     "LinearAlltoall",
+    "LinearAlltoallv",
     "LinearBarrier",
     "LinearGather",
+    "LinearGatherv",
     "LinearScan",
     "LinearScatter",
+    "LinearScatterv",
     "NcclTreeAllreduce",
     "NeighborExchangeAllgather",
+    "NeighborExchangeAllgatherv",
     "NonoverlappingReduceScatter",
     "PairwiseAlltoall",
+    "PairwiseAlltoallv",
     "PairwiseReduceScatter",
+    "PairwiseReduceScatterv",
     "PatAllgather",
     "PatReduceScatter",
     "RabenseifnerAllreduce",
@@ -136,11 +160,14 @@ __all__ = [
     "RecursiveDoublingBarrier",
     "RecursiveDoublingScan",
     "RecursiveHalvingReduceScatter",
+    "RecursiveHalvingReduceScatterv",
     "RecursiveMultiplyingAllreduce",
     "ReduceBroadcastAllreduce",
     "RingAllgather",
+    "RingAllgatherv",
     "RingAllreduce",
     "RingReduceScatter",
+    "RingReduceScatterv",
     "ScatterAllgatherBroadcast",
     "SegmentedRingAllreduce",
     "SwingAllreduce",

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import Component, check_integer, frozen_dataclass, shorten
+from ..imbalance import CountsField
 from ..network import Network
 from ..steps import (
     ASK,
@@ -29,6 +30,7 @@ from ..steps import (
     START,
     Asking,
     Costs,
+    Sized,
     Step,
     power_below,
     rounds_of,
@@ -40,6 +42,8 @@ COLLECTIVES = (
     "gather", "scatter", "scan",
 )  # fmt: skip
 """What an algorithm can do, as `check_collective` and `advise` call it."""
+IRREGULAR = ("alltoallv", "allgatherv", "reduce_scatterv", "gatherv", "scatterv")
+"""The same with a count for each rank or pair of ranks; a reduce_scatterv is MPI_Reduce_scatter."""
 MessagePairs = npt.NDArray[np.uint32]
 MOST_ROUNDS = 30
 MAX_LISTED_RANKS = 2**22
@@ -172,7 +176,7 @@ def is_kind_of(kind: str, collective: str) -> bool:
     """
     if kind == "butterfly":
         return collective == "allreduce"
-    ends = [one for one in COLLECTIVES if kind.endswith(f"_{one}")]
+    ends = [one for one in (*COLLECTIVES, *IRREGULAR) if kind.endswith(f"_{one}")]
     return max(ends, key=len, default=None) == collective
 
 
@@ -201,6 +205,8 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
         wrong = f"got {shorten(steps)}"
     elif not any(step.label == START for step in steps):
         wrong = f"none of these {len(steps)} is labelled {START!r}, so that it has no beginning"
+    elif any(_is_missized(step, ranks) for step in steps):
+        wrong = "sizes of messages are not as many as the messages of their step"
     elif not any(step.redundancy == 0 for step in steps):
         wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
     else:
@@ -210,6 +216,12 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
         f"{name}.steps must give a list of steps as `collective(messages)` "
         f"makes it (jitterfly.algorithms.own): {wrong}"
     )
+
+
+def _is_missized(step: Step, ranks: int) -> bool:
+    """Return whether a step's messages and their sizes differ in number."""
+    sized = step.partners
+    return isinstance(sized, Sized) and sized.partners.count(ranks) != len(sized.sizes)
 
 
 def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
@@ -344,6 +356,41 @@ class Forwarded(Forwarding):
 
     def __post_init__(self) -> None:
         self.check_forwards()
+
+
+_COUNTS = """\
+counts : Counts, array of int, dict, str or Path
+    Elements of each rank, of an all-to-all from each rank (row) to each (column): see
+    `imbalance.Counts`. A text is a distribution, such as "lognormal(mean=64,sigma=1)", or the
+    path of a file.
+"""
+_COUNTS_RAISE = """\
+Raises
+------
+ValueError
+    There are no such counts, or another parameter is out of range; counts do not fit the ranks, or
+    there are too many ranks, when the case is made.
+
+"""
+
+
+@frozen_dataclass()
+class Irregular(Algorithm):
+    """Base of algorithms with a count for each rank, or for each pair of ranks: its parameter.
+
+    What it means is said here for all (`_COUNTS`); a class below gets it into its docstring, before
+    the parameters of its own.
+    """
+
+    counts: CountsField
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        text = inspect.cleandoc(cls.__doc__ or "")
+        about, heading, notes = text.partition("Notes\n-----\n")
+        about, _, own = about.partition(_PARAMETERS)
+        parts = about.rstrip(), "\n\n", _PARAMETERS, _COUNTS, own, "\n" * (not own)
+        cls.__doc__ = "".join([*parts, _COUNTS_RAISE, heading, notes])
 
 
 def _check_exchanges(exchanges_after: Any) -> int | Literal["all"]:

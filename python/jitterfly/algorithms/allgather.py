@@ -1,4 +1,4 @@
-"""Allgather: recursive doubling, Bruck's, PAT, Bine, ring, between neighbours, hierarchical."""
+"""Allgather (allgatherv): recursive doubling, Bruck's, PAT, Bine, ring, neighbours, in nodes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import numpy as np
 
 from ..fields import frozen_dataclass
 from ..steps import Listed, Shift, Step, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MOST_ROUNDS, Algorithm, Irregular
 from .broadcast import BinomialBroadcast
-from .gather_scatter import BinomialGather
+from .gather_scatter import BinomialGather, LinearGatherv
 from .shared_steps import (
+    MOST_PAIRED_RANKS,
     AlgorithmOf,
     Count,
+    bytes_of_counts,
     check_ranks,
     check_step_count,
     collective,
@@ -21,6 +23,7 @@ from .shared_steps import (
     in_one_row,
     leaders_of,
     message,
+    message_steps,
     nodes_of,
     numbered,
     stage,
@@ -149,16 +152,164 @@ class NeighborExchangeAllgather(Algorithm, kind="neighbor_exchange_allgather"):
         if ranks % 2:
             return RingAllgather().steps(ranks, message_bytes)
         check_step_count(self, ranks // 2, "ranks must be fewer")
-        rank = np.arange(ranks)
-        right, left = (rank + 1) % ranks, (rank - 1) % ranks
-        sides = [
-            Listed(np.stack([rank, np.where(rank % 2 == turn, right, left)], axis=1))
-            for turn in (0, 1)
-        ]
+        sides = _sides(ranks)
         steps = [
             message(sides[r % 2], r, (2 if r else 1) * message_bytes, "") for r in range(ranks // 2)
         ]
         return collective(in_one_row(steps, "neighbor exchange"))
+
+
+def _sides(ranks: int) -> list[Listed]:
+    """The messages to neighbours on even numbers of ranks: of even ranks to i + 1, to i - 1."""
+    rank = np.arange(ranks)
+    right, left = (rank + 1) % ranks, (rank - 1) % ranks
+    return [
+        Listed(np.stack([rank, np.where(rank % 2 == turn, right, left)], axis=1)) for turn in (0, 1)
+    ]
+
+
+@frozen_dataclass()
+class RingAllgatherv(Irregular, kind="ring_allgatherv"):
+    """Send to rank i + 1 the block that was received last, N - 1 times; blocks differ in size.
+
+    It is `RingAllgather` with a count for each rank: in step s rank i sends the block of rank ``i -
+    s`` (modulo N). The largest block goes around, and holds up one rank after the other.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. An empty block
+    is sent, as Open MPI does, and costs as much as the smallest message that the network knows.
+    Messages are listed, which takes memory: up to 8192 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    It is Open MPI's `ring`. MPICH's `ring` skips empty blocks, and sends those of more than 32 KiB
+    in parts. With equal counts it takes as long as `RingAllgather`.
+
+    Examples
+    --------
+    Bytes that ranks 0, 1 and 2 send, step by step:
+
+    >>> steps = RingAllgatherv([1, 2, 3]).steps(3, 8)
+    >>> [step.sizes(3).tolist() for step in steps if step.partners]
+    [[8, 16, 24], [24, 8, 16]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        steps = [message(Shift(1), s, np.roll(sizes, s), "") for s in range(ranks - 1)]
+        return collective(in_one_row(steps, "ring"))
+
+
+@frozen_dataclass()
+class BruckAllgatherv(Irregular, kind="bruck_allgatherv"):
+    """Send all that is held to rank ``i - 2^r`` (modulo N) in round r; blocks differ in size.
+
+    It is `BruckAllgather` with a count for each rank: in round r rank i sends the blocks of ranks
+    i, i + 1, ..., 2^r of them, and in the last one those that are still lacking.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. A message
+    without bytes is sent, as both libraries do unless all counts are 0, and costs as much as the
+    smallest that the network knows. Messages are listed, which takes memory: up to 2^22 ranks, else
+    a ValueError when the case is made.
+
+    Notes
+    -----
+    It is Open MPI's `bruck` and MPICH's `brucks` (Bruck et al. 1997). With equal counts it takes as
+    long as `BruckAllgather`.
+
+    Examples
+    --------
+    Bytes that ranks 0, 1 and 2 send, step by step:
+
+    >>> steps = BruckAllgatherv([1, 2, 3]).steps(3, 8)
+    >>> [step.sizes(3).tolist() for step in steps if step.partners]
+    [[8, 16, 24], [8, 16, 24]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        before = np.concatenate([[0], np.cumsum(np.tile(sizes, 2))])  # of the ranks before each
+        steps = []
+        for r in range(rounds_of(ranks)):
+            blocks = min(1 << r, ranks - (1 << r))
+            held = before[blocks : blocks + ranks] - before[:ranks]
+            steps.append(message(Shift(ranks - (1 << r)), r, held, f"round {r + 1}"))
+        return collective(steps)
+
+
+@frozen_dataclass()
+class NeighborExchangeAllgatherv(Irregular, kind="neighbor_exchange_allgatherv"):
+    """Exchange blocks of different sizes with the rank on one side and on the other, in turn.
+
+    It is `NeighborExchangeAllgather` with a count for each rank; on odd numbers of ranks it is
+    `RingAllgatherv`, as in Open MPI.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. A message
+    without bytes is sent, as Open MPI does, and costs as much as the smallest that the network
+    knows. Messages are listed, which takes memory: up to 8192 ranks, else a ValueError when the
+    case is made.
+
+    Notes
+    -----
+    It is Open MPI's `neighbor`. With equal counts it takes as long as `NeighborExchangeAllgather`.
+
+    Examples
+    --------
+    Bytes that ranks 0 to 3 send, step by step:
+
+    >>> steps = NeighborExchangeAllgatherv([1, 2, 3, 4]).steps(4, 8)
+    >>> [step.sizes(4).tolist() for step in steps if step.partners]
+    [[8, 16, 24, 32], [24, 24, 56, 56]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        if ranks % 2:
+            return RingAllgatherv(self.counts).steps(ranks, message_bytes)
+        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        rank, sides = np.arange(ranks), _sides(ranks)
+        of_pairs = sizes.reshape(-1, 2).sum(axis=1)
+        steps = [message(sides[0], 0, sizes, "")]
+        held = rank // 2  # the pair of blocks that a rank has made, or received last
+        for r in range(1, ranks // 2):
+            steps.append(message(sides[r % 2], r, of_pairs[held], ""))
+            held = held[sides[r % 2].messages[:, 1]]  # of the rank that it exchanges with
+        return collective(in_one_row(steps, "neighbor exchange"))
+
+
+@frozen_dataclass()
+class LinearAllgatherv(Irregular, kind="linear_allgatherv"):
+    """Gather blocks of different sizes to rank 0, one after the other, and broadcast all of them.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. An empty block
+    is not sent to rank 0.
+
+    Parameters
+    ----------
+    broadcast : Algorithm, dict or str
+        Of all blocks together. A text is its kind, such as "chain_broadcast".
+
+    Notes
+    -----
+    It is Open MPI's `default`, which chooses the broadcast anew.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in LinearAllgatherv([1, 2, 3]).message_levels(3)]
+    [[[1, 0]], [[2, 0]], [[0, 2]], [[0, 1]]]
+    """
+
+    broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        up = message_steps(LinearGatherv(self.counts), "gather", ranks, message_bytes)
+        total = int(self.counts.of_ranks(ranks).sum()) * message_bytes
+        down = message_steps(self.broadcast, "broadcast", ranks, total) if total else []
+        return collective(numbered([in_one_row(up, "gather"), in_one_row(down, "broadcast")]))
 
 
 @frozen_dataclass()

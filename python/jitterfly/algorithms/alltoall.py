@@ -1,20 +1,27 @@
-"""All-to-all (alltoall): Bruck's, pairwise exchange, and linear with a window."""
+"""All-to-all (alltoall, alltoallv): Bruck's, pairwise exchange, and linear with a window."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
 from ..fields import check_choice, frozen_dataclass
+from ..imbalance import Counts
 from ..steps import MOST_WINDOW, Shift, Step, Xor, power_below, rounds_of
-from .algorithm import Algorithm
+from .algorithm import Algorithm, Irregular
 from .shared_steps import (
+    MOST_PAIRED_RANKS,
     Count,
     all_sent_first,
+    bytes_of_counts,
+    check_ranks,
     check_step_count,
     collective,
     in_one_row,
     message,
     pairwise_steps,
+    sized_messages,
 )
 
 
@@ -158,3 +165,102 @@ class LinearAlltoall(Algorithm, kind="linear_alltoall"):
         for first in range(0, len(every), self.window):
             steps += all_sent_first(every[first : first + self.window])
         return collective(steps)
+
+
+def _sized_steps(
+    algorithm: Algorithm, counts: Counts, ranks: int, element: int, *, skip_empty: bool
+) -> list[list[Step]]:
+    """The step in which rank i sends to ``i + d``, if there is any, for each d = 1, 2, ...
+
+    Raises
+    ------
+    ValueError
+        Too many ranks, or other ones than there are counts of; it names the algorithm.
+    """
+    check_ranks(algorithm, ranks, MOST_PAIRED_RANKS)
+    sizes = bytes_of_counts(counts.of_pairs(ranks), element)
+    rank = np.arange(ranks)
+    return [
+        sized_messages(
+            Shift(d), ranks, d - 1, sizes[rank, (rank + d) % ranks], skip_empty=skip_empty
+        )
+        for d in range(1, ranks)
+    ]
+
+
+@frozen_dataclass()
+class PairwiseAlltoallv(Irregular, kind="pairwise_alltoallv"):
+    """Send to rank ``i + d`` (modulo N), in step d, as much as there is for it.
+
+    It is `PairwiseAlltoall` with a count for each pair of ranks; the step of a rank ends when it
+    has received. So one long message holds up those behind it on the way of its two ranks.
+
+    `message_bytes` is one element, as MPI's datatype: a message has a count of them. An empty
+    message is sent, as Open MPI does, and costs as much as the smallest that the network knows.
+    Messages are listed, which takes memory: up to 8192 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    It is Open MPI's `pairwise`. With equal counts it takes as long as `PairwiseAlltoall`.
+
+    Examples
+    --------
+    Bytes of the messages of ranks 0, 1 and 2, step by step:
+
+    >>> steps = PairwiseAlltoallv([[9, 1, 2], [3, 9, 4], [5, 0, 9]]).steps(3, 8)
+    >>> [step.sizes(3).tolist() for step in steps if step.partners]
+    [[8, 32, 40], [16, 24, 0]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        every = _sized_steps(self, self.counts, ranks, message_bytes, skip_empty=False)
+        return collective(in_one_row([step for steps in every for step in steps], "pairwise"))
+
+
+@frozen_dataclass()
+class LinearAlltoallv(Irregular, kind="linear_alltoallv"):
+    """Send to ranks ``i + 1``, ``i + 2``, ... (modulo N) as much as there is, `window` at a time.
+
+    It is `LinearAlltoall` with a count for each pair of ranks: the messages of a window are sent
+    one after the other, without waiting, and then those from ``i - 1``, ``i - 2``, ... received.
+
+    `message_bytes` is one element, as MPI's datatype: a message has a count of them. An empty
+    message is not sent. Messages are listed, which takes memory: up to 8192 ranks, else a
+    ValueError when the case is made.
+
+    Parameters
+    ----------
+    window : int
+        Ranks that a rank has messages for under way at once, from 1 to 1024. The memory of a
+        realization grows with it.
+
+    Notes
+    -----
+    A rank takes the messages of a window in the order of their distance, so that one that comes
+    late holds up those behind it. It is MPICH's `scattered`, with `MPIR_CVAR_ALLTOALL_THROTTLE` as
+    its window, which counts ranks downwards; and Open MPI's `basic_linear` where the window holds
+    all other ranks, but that each rank begins with rank 0 there. Both skip empty messages.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> counts = [[9, 1, 2], [3, 9, 4], [5, 0, 9]]
+    >>> [step.tolist() for step in LinearAlltoallv(counts).message_levels(3)]
+    [[[0, 1], [1, 2], [2, 0]], [[0, 2], [1, 0]]]
+    """
+
+    window: Count = Count(32, least=1, most=MOST_WINDOW)
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        every = _sized_steps(self, self.counts, ranks, message_bytes, skip_empty=True)
+        windows = [
+            [step for steps in every[first : first + self.window] for step in steps]
+            for first in range(0, len(every), self.window)
+        ]
+        # The row of all is that of the last step in which anything is received.
+        sent = [steps for steps in windows if steps]
+        if sent:
+            sent[-1] = in_one_row(sent[-1], "linear")
+        return collective([step for steps in sent for step in all_sent_first(steps)])

@@ -17,7 +17,7 @@ from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, is_kind_of
-from .algorithm import COLLECTIVES
+from .algorithm import COLLECTIVES, IRREGULAR
 
 _MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
@@ -625,7 +625,12 @@ _register_all()
 
 
 def algorithm_named(
-    name: str, collective: str | None, ranks: Iterable[int], network: Network, message_bytes: int
+    name: str,
+    collective: str | None,
+    ranks: Iterable[int],
+    network: Network,
+    message_bytes: int,
+    counts: Any = None,
 ) -> Algorithm:
     """The algorithm of a name: a kind, such as "ring_allreduce", or a candidate, such as "ring".
 
@@ -640,11 +645,14 @@ def algorithm_named(
         Whose candidate it is; without it that of an allreduce. A kind says it itself.
     ranks, network, message_bytes
         What a candidate is made for; it has to fit all numbers of ranks.
+    counts : Counts, array of int, dict, str or Path, optional
+        Of an algorithm with a count for each rank or pair of ranks, such as "ring_allgatherv".
 
     Raises
     ------
     ValueError
-        No such name; a kind or a candidate of another collective; a candidate that does not fit.
+        No such name; counts that are missing, or for an algorithm without any; a kind or a
+        candidate of another collective; a candidate that does not fit.
 
     Examples
     --------
@@ -658,6 +666,7 @@ def algorithm_named(
     if collective is not None:
         check_choice(collective, "collective", COLLECTIVES)
     kinds = Algorithm.kinds()
+    _check_counted(name, kinds, counts)
     # A butterfly is an allreduce, unless it is asked of reduce-scatters, which have one as well.
     own_name = collective is not None and name in _REGISTERED[collective]
     if name in kinds and not (own_name and not is_kind_of(name, str(collective))):
@@ -665,7 +674,8 @@ def algorithm_named(
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
         if name not in _MADE_FOR_MACHINES:
-            return Algorithm.from_dict(table_of_kind(name, network), "algorithm")
+            table = table_of_kind(name, network) | ({} if counts is None else {"counts": counts})
+            return Algorithm.from_dict(table, "algorithm")
         name = _OF_KIND[name]
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
     wanted = collective or "allreduce"
@@ -692,6 +702,21 @@ def algorithm_named(
     if any(one != made[0] for one in made):
         raise ValueError(f"algorithm {name} differs between these numbers of ranks: take one")
     return made[0]
+
+
+def _check_counted(name: str, kinds: list[str], counts: Any) -> None:
+    """Raise ValueError where an algorithm lacks its counts, or has none."""
+    counted = [kind for kind in kinds if any(is_kind_of(kind, one) for one in IRREGULAR)]
+    if name in counted and counts is None:
+        raise ValueError(
+            f"algorithm {name} has a count for each rank, or pair of ranks: give "
+            f"{parameter('counts')}, such as 'lognormal(mean=64,sigma=1)' or the path of a file"
+        )
+    if counts is not None and name not in counted:
+        raise ValueError(
+            f"{parameter('counts')} must be left out for algorithm {name}; those with counts are "
+            f"{', '.join(counted)}"
+        )
 
 
 def choose_candidates(

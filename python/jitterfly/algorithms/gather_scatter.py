@@ -1,15 +1,16 @@
-"""Gather to rank 0 and scatter from it: binomial, Bine, linear (basic_linear), hierarchical."""
+"""Gather to rank 0, scatter from it (gatherv, scatterv): binomial, Bine, linear, hierarchical."""
 
 from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MOST_ROUNDS, Algorithm, Irregular
 from .shared_steps import (
     AlgorithmOf,
     Count,
     bine_blocks,
     blocks_over_tree,
+    bytes_of_counts,
     check_ranks,
     collective,
     fold_in,
@@ -196,6 +197,52 @@ class BineScatter(Algorithm, kind="bine_scatter"):
         check_ranks(self, ranks)
         n = message_bytes
         return collective(bine_blocks(ranks, n, down=True) + fold_out(ranks, n))
+
+
+@frozen_dataclass()
+class LinearGatherv(Irregular, kind="linear_gatherv"):
+    """Send as much as each rank has to rank 0, which receives from rank 1, 2, 3, ... in this order.
+
+    It is `LinearGather` with a count for each rank. `message_bytes` is one element, as MPI's
+    datatype: a message has a count of them. An empty one is not sent. There are as many steps as
+    other ranks, which take memory: up to 2^18 + 1 ranks, else a ValueError when the case is made.
+
+    Notes
+    -----
+    It is Open MPI's `basic_linear` and MPICH's `linear`, which skip empty messages.
+
+    Examples
+    --------
+    >>> [step.bytes for step in LinearGatherv([9, 2, 3]).steps(3, 8) if step.partners]
+    [16, 24]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        return collective(linear_steps(self, ranks, sizes, to_root=True))
+
+
+@frozen_dataclass()
+class LinearScatterv(Irregular, kind="linear_scatterv"):
+    """Send as much as each rank gets from rank 0, to rank 1, 2, 3, ... in this order.
+
+    It is `LinearScatter` with a count for each rank. `message_bytes` is one element, as MPI's
+    datatype: a message has a count of them. An empty one is not sent. There are as many steps as
+    other ranks, which take memory: up to 2^18 + 1 ranks, else a ValueError when the case is made.
+
+    Notes
+    -----
+    It is Open MPI's `basic_linear` and MPICH's `linear`, which skip empty messages.
+
+    Examples
+    --------
+    >>> [step.bytes for step in LinearScatterv([9, 0, 3]).steps(3, 8) if step.partners]
+    [24]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        return collective(linear_steps(self, ranks, sizes, to_root=False))
 
 
 @frozen_dataclass()

@@ -1,18 +1,21 @@
-"""Reduce-scatter: recursive halving, butterfly, PAT, Bine, around a ring, pairwise, two parts."""
+"""Reduce-scatter, also with counts: recursive halving, butterfly, PAT, Bine, ring, pairwise."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..fields import frozen_dataclass
-from ..steps import Listed, Shift, Step, Xor, power_below, rounds_of
-from .algorithm import Algorithm
+from ..steps import Listed, PairArray, Shift, Step, Xor, power_below, rounds_of
+from .algorithm import Algorithm, Irregular
 from .gather_scatter import LinearScatter
 from .reduce import BinomialReduce
 from .shared_steps import (
+    FOLD_IN,
     FOLD_OUT,
+    MOST_PAIRED_RANKS,
     AlgorithmOf,
     block_bytes,
+    bytes_of_counts,
     check_ranks,
     collective,
     fold_in,
@@ -22,6 +25,7 @@ from .shared_steps import (
     message_steps,
     numbered,
     pairwise_steps,
+    sized_messages,
     swing_blocks,
     swing_partners,
     swings,
@@ -130,6 +134,137 @@ class PairwiseReduceScatter(Algorithm, kind="pairwise_reduce_scatter"):
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         block = block_bytes(message_bytes, ranks)
         return collective(pairwise_steps(self, ranks, block, combine=True))
+
+
+@frozen_dataclass()
+class RingReduceScatterv(Irregular, kind="ring_reduce_scatterv"):
+    """Send to rank i + 1 the block that was combined last, N - 1 times; blocks differ in size.
+
+    It is `RingReduceScatter` with a count for each rank: in step s rank i sends the block of rank
+    ``i - s - 1`` (modulo N).
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. An empty block
+    is sent, as Open MPI does, and costs as much as the smallest message that the network knows.
+    Messages are listed, which takes memory: up to 8192 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    It is Open MPI's `ring` for MPI_Reduce_scatter, of commutative operations. With equal counts it
+    takes as long as `RingReduceScatter`.
+
+    Examples
+    --------
+    Bytes that ranks 0, 1 and 2 send, step by step:
+
+    >>> steps = RingReduceScatterv([1, 2, 3]).steps(3, 8)
+    >>> [step.sizes(3).tolist() for step in steps if step.partners]
+    [[24, 8, 16], [16, 24, 8]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        steps = [
+            message(Shift(1), s, np.roll(sizes, s + 1), "", combine=True) for s in range(ranks - 1)
+        ]
+        return collective(in_one_row(steps, "ring"))
+
+
+@frozen_dataclass()
+class PairwiseReduceScatterv(Irregular, kind="pairwise_reduce_scatterv"):
+    """Send to rank ``i + d`` (modulo N), in step d, its block, and combine that of ``i - d``.
+
+    It is `PairwiseReduceScatter` with a count for each rank, so that a rank receives N - 1 messages
+    of its own size: one with a large block is the last.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. An empty block
+    is sent, as MPICH does, and costs as much as the smallest message that the network knows.
+    Messages are listed, which takes memory: up to 8192 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    It is MPICH's `pairwise` for MPI_Reduce_scatter, of commutative operations (Thakur et al. 2005).
+    With equal counts it takes as long as `PairwiseReduceScatter`.
+
+    Examples
+    --------
+    Bytes that ranks 0, 1 and 2 send, step by step:
+
+    >>> steps = PairwiseReduceScatterv([1, 2, 3]).steps(3, 8)
+    >>> [step.sizes(3).tolist() for step in steps if step.partners]
+    [[16, 24, 8], [24, 8, 16]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        steps = [
+            message(Shift(d), d - 1, np.roll(sizes, -d), "", combine=True) for d in range(1, ranks)
+        ]
+        return collective(in_one_row(steps, "pairwise"))
+
+
+@frozen_dataclass()
+class RecursiveHalvingReduceScatterv(Irregular, kind="recursive_halving_reduce_scatterv"):
+    """Send, in each round, the blocks that the other half of a group needs; they differ in size.
+
+    It is `RecursiveHalvingReduceScatter` with a count for each rank, and each message has the bytes
+    of its own blocks. Beyond the largest power of two P neighbours fold, as in both libraries: of
+    the first 2 (N - P) ranks, even ones send their vector to ``i + 1`` and get their block at the
+    end.
+
+    `message_bytes` is one element, as MPI's datatype: a block has a count of them. A message
+    without bytes is not sent. Messages are listed, which takes memory: up to 2^22 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    It is MPICH's and Open MPI's `recursive_halving` for MPI_Reduce_scatter, of commutative
+    operations (Thakur et al. 2005). With equal counts and 2^K ranks it takes as long as
+    `RecursiveHalvingReduceScatter`.
+
+    Examples
+    --------
+    Bytes that ranks 0 to 3 send, step by step:
+
+    >>> steps = RecursiveHalvingReduceScatterv([1, 2, 3, 4]).steps(4, 8)
+    >>> [step.sizes(4).tolist() for step in steps if step.partners]
+    [[56, 56, 24, 24], [16, 8, 32, 24]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_ranks(self, ranks)
+        sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
+        power = power_below(ranks)
+        folded = 2 * (ranks - power)
+        even = np.arange(0, folded, 2)
+        # The ranks that stay, and the bytes of the blocks that each of them is to hold.
+        stays = np.concatenate([even + 1, np.arange(folded, ranks)])
+        own = np.concatenate([sizes[:folded].reshape(-1, 2).sum(axis=1), sizes[folded:]])
+
+        def sized(pairs: list[PairArray], draw: int, each: PairArray, label: str) -> None:
+            partners = Listed(np.stack(pairs, axis=1))
+            combine = draw != FOLD_OUT
+            for step in sized_messages(
+                partners, ranks, draw, each, skip_empty=True, combine=combine
+            ):
+                steps.append(step._replace(label=label))
+
+        steps: list[Step] = []
+        if folded:
+            whole = np.full(len(even), sizes.sum())
+            sized([even, even + 1], FOLD_IN, whole, "fold in")
+        place = np.arange(power)
+        for r in range(rounds_of(power)):
+            mask = power >> r + 1
+            of_groups = own.reshape(-1, mask).sum(axis=1)
+            sends = of_groups[(place ^ mask) // mask]
+            sized([stays, stays[place ^ mask]], r, sends, f"round {r + 1}")
+        if folded:
+            sized([even + 1, even], FOLD_OUT, sizes[even], "fold out")
+        return collective(steps)
 
 
 @frozen_dataclass()

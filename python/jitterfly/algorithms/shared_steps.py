@@ -22,6 +22,7 @@ from ..steps import (
     Partners,
     Range,
     Shift,
+    Sized,
     Step,
     Xor,
     power_below,
@@ -30,6 +31,7 @@ from ..steps import (
 from ..syntax import read_size
 from .algorithm import (
     COLLECTIVES,
+    IRREGULAR,
     MAX_LISTED_RANKS,
     MOST_ROUNDS,
     Algorithm,
@@ -38,6 +40,8 @@ from .algorithm import (
     is_kind_of,
 )
 
+MOST_PAIRED_RANKS = 2**13
+"""Of an algorithm that lists messages of each rank in as many steps as ranks, with their sizes."""
 MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
 
@@ -99,7 +103,7 @@ class AlgorithmOf(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
 
 def _message_kinds(collective: str) -> list[str]:
     """The kinds of algorithm that can be one of messages, and what users made."""
-    others = [one for one in COLLECTIVES if one != collective]
+    others = [one for one in (*COLLECTIVES, *IRREGULAR) if one != collective]
     return [
         kind
         for kind in Algorithm.kinds()
@@ -135,14 +139,17 @@ def check_step_count(algorithm: Algorithm, count: int, how: str) -> None:
 def message(
     partners: Partners,
     draw: int,
-    size: int,
+    size: int | npt.NDArray[np.int64],
     label: str,
     *,
     combine: bool = False,
     repeat: int = 1,
     occupies: bool = True,
 ) -> Step:
-    """A step in which messages of `size` bytes are sent.
+    """A step in which messages of `size` bytes are sent; an array has the size of each.
+
+    The sizes are in the order of the messages of `partners`; one without bytes is sent as the
+    smallest message that a network knows.
 
     `draw`: which of its messages' random draws it takes, counted from 0. Steps in which one rank
     sends, or receives, need different numbers; a step with `repeat` = n takes n of them, from
@@ -153,6 +160,8 @@ def message(
     ValueError
         `partners` is no map of them; `draw`, `size` or `repeat` is no integer, or negative.
     """
+    if isinstance(size, np.ndarray) and size.ndim:
+        partners, size = _read_sizes(partners, size)
     if not isinstance(partners, Partners):
         raise ValueError(
             f"partners must be Shift, Xor, BinomialTree, Range or Listed, got {shorten(partners)}"
@@ -164,6 +173,18 @@ def message(
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
 
 
+def _read_sizes(partners: Partners, sizes: npt.NDArray[np.int64]) -> tuple[Partners, int]:
+    """Return the messages of a map with the size of each, where these differ, and the largest."""
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=0) < 0:
+        raise ValueError(
+            f"size must be an integer of at least 0, or an array of such, got {shorten(sizes)}"
+        )
+    largest = int(sizes.max(initial=0))
+    if len(sizes) and sizes.min() == largest > 0:
+        return partners, largest
+    return Sized(partners, sizes.astype(np.int64, copy=False)), largest
+
+
 def _read_count(name: str, value: int) -> int:
     """Return an integer of at least 0; anything else is a ValueError."""
     number = as_integer(value)
@@ -171,6 +192,42 @@ def _read_count(name: str, value: int) -> int:
         hint = " (// divides integers)" if isinstance(value, float) else ""
         raise ValueError(f"{name} must be an integer of at least 0, got {shorten(value)}{hint}")
     return number
+
+
+def bytes_of_counts(counts: npt.NDArray[np.int64], message_bytes: int) -> npt.NDArray[np.int64]:
+    """The bytes of so many elements each.
+
+    Raises
+    ------
+    ValueError
+        Together they have more bytes than a message can.
+    """
+    total = float(counts.sum(dtype=np.float64)) * message_bytes
+    if total > MOST_BYTES:
+        raise ValueError(
+            f"counts, times the {message_bytes} bytes of an element (message_bytes), must be at "
+            f"most 2^62 bytes together, got {total:.3g}"
+        )
+    return counts * message_bytes
+
+
+def sized_messages(
+    partners: Partners,
+    ranks: int,
+    draw: int,
+    sizes: npt.NDArray[np.int64],
+    *,
+    skip_empty: bool = False,
+    combine: bool = False,
+) -> list[Step]:
+    """The step of messages of these sizes, in the order of the pairs; none without any message.
+
+    With `skip_empty` those without bytes are not sent.
+    """
+    if skip_empty and not sizes.all():
+        partners = Listed(partners.pair_array(ranks)[sizes > 0])
+        sizes = sizes[sizes > 0]
+    return [message(partners, draw, sizes, "", combine=combine)] if len(sizes) else []
 
 
 def all_sent_first(messages: list[Step]) -> list[Step]:
@@ -403,8 +460,12 @@ def pairwise_steps(
     return in_one_row(steps, "pairwise")
 
 
-def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) -> list[Step]:
+def linear_steps(
+    algorithm: Algorithm, ranks: int, size: int | npt.NDArray[np.int64], *, to_root: bool
+) -> list[Step]:
     """Messages between rank 0 and ranks 1, 2, 3, ..., one after the other.
+
+    `size`: of all, or of each rank's, of which those without bytes are not sent.
 
     Raises
     ------
@@ -412,9 +473,11 @@ def linear_steps(algorithm: Algorithm, ranks: int, size: int, *, to_root: bool) 
         More steps than are listed; it names the algorithm.
     """
     check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    each = size.tolist() if isinstance(size, np.ndarray) else [size] * ranks
     steps = [
-        message(Range(r, r + 1, -r) if to_root else Range(0, 1, r), r - 1, size, "")
+        message(Range(r, r + 1, -r) if to_root else Range(0, 1, r), r - 1, each[r], "")
         for r in range(1, ranks)
+        if each[r] or isinstance(size, int)
     ]
     return in_one_row(steps, "linear")
 
@@ -522,13 +585,16 @@ def stage(
 
 def in_groups(steps: Sequence[Step], members: PairArray) -> list[Step]:
     """The steps of an algorithm, done by each group of ranks; `members`: shape (groups, ranks)."""
-    lists: dict[Partners, Listed] = {}  # a ring has one for all its steps
+    lists: dict[Partners, Partners] = {}  # a ring has one for all its steps
     done = []
     for step in steps:
         assert step.partners is not None
         if step.partners not in lists:
             pairs = members[:, step.partners.pair_array(members.shape[1])]
-            lists[step.partners] = Listed(pairs.reshape(-1, 2))
+            listed: Partners = Listed(pairs.reshape(-1, 2))
+            if isinstance(step.partners, Sized):
+                listed = Sized(listed, np.tile(step.partners.sizes, len(members)))
+            lists[step.partners] = listed
         done.append(step._replace(partners=lists[step.partners]))
     return done
 

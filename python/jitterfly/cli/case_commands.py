@@ -235,7 +235,7 @@ def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> N
 
 def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
     """The case, the seed that is given or that of its study, and which cell."""
-    check_one_description(chosen, [*CaseOptions.parameters(), "collective"])
+    check_one_description(chosen, [*CaseOptions.parameters(), "collective", "counts"])
     own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
     if chosen.file is not None:
         found, seed, where = read_case(chosen.file, chosen.at or [])

@@ -229,6 +229,9 @@ def add_algorithm(parser: argparse._ActionsContainer) -> None:
         "segments in 8 KiB; hierarchical_allreduce, nccl_tree have nodes of --network")  # fmt: skip
     add("--collective", metavar="NAME", help="allreduce (default), broadcast, ...: of an "
         "--algorithm such as mpich or ring")  # fmt: skip
+    add("--counts", metavar="COUNTS", help="of an --algorithm with a count for each rank or pair "
+        "of ranks, such as pairwise_alltoallv: 'lognormal(mean=64,sigma=1,seed=0)', or the path "
+        "of a file with a row for each rank; an element has --bytes")  # fmt: skip
 
 
 def algorithm(
@@ -237,9 +240,16 @@ def algorithm(
     """Return what `--algorithm` names, for these ranks and messages (see `algorithm_named`)."""
     from ..advice import algorithm_named
 
-    return library(chosen) or algorithm_named(
-        chosen.algorithm, chosen.collective, ranks, network, message_bytes
-    )
+    rules = library(chosen)
+    if rules is None:
+        how = ranks, network, message_bytes, chosen.counts
+        return algorithm_named(chosen.algorithm, chosen.collective, *how)
+    if chosen.counts is not None:
+        raise ValueError(
+            "--counts needs an --algorithm with counts, such as pairwise_alltoallv: what a library "
+            "chooses has none"
+        )
+    return rules
 
 
 def library(chosen: argparse.Namespace) -> LibraryRules | None:
