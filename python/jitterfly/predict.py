@@ -84,7 +84,7 @@ _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell b
 _LONGEST = 2**53 / TICKS_PER_SECOND  # seconds: up to there doubles tell ticks apart
 _OTHER_NETWORK = 1.25  # times the base time
 _MOST_ROWS = 8
-_EXACT = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
+NEAR = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
 """Relative ends of intervals beyond which a note says how little is known."""
 
 
@@ -857,9 +857,9 @@ class Prediction(Answer):
         wide = [
             f"{row.what} to -{100 * below:,.0f} and +{100 * above:,.0f} %"
             for row in self.rows
-            if row.what in _EXACT and (ends := row.relative_ends) is not None
+            if row.what in NEAR and (ends := row.relative_ends) is not None
             for below, above in [ends]
-            if max(below, above) > _EXACT[row.what]
+            if max(below, above) > NEAR[row.what]
         ]
         if wide:
             told = f"the measured iterations tell {'; '.join(wide)}: more of them tell it better"

@@ -29,6 +29,7 @@ from scipy.optimize import nnls
 
 import jitterfly as jf
 from jitterfly.measured.infer import split_base
+from jitterfly.predict import NEAR
 from jitterfly.units import show_size
 
 _NAME = re.compile(
@@ -125,6 +126,17 @@ class Row(NamedTuple):
     def ratio(self) -> float:
         """Predicted over measured."""
         return self.predicted / self.measured
+
+    @property
+    def near(self) -> bool:
+        """Return whether the number is as near to the measured one as is asked (`NEAR`)."""
+        return abs(self.ratio - 1) <= NEAR[self.what]
+
+    @property
+    def told(self) -> bool:
+        """Return whether its own interval is as narrow as that, which is known beforehand."""
+        ends = self.predicted - self.predicted_low, self.predicted_high - self.predicted
+        return max(ends) <= NEAR.get(self.what, np.inf) * self.predicted
 
 
 def _times(file: Path) -> npt.NDArray[np.float64]:
@@ -382,7 +394,11 @@ def _read(kind: Any, file: Path) -> Iterator[Any]:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Make a table of the ratios, a line for each run; those that intervals tell apart are bold."""
+    """Make a table of the ratios, a line for each run.
+
+    Those that intervals tell apart are bold. Those in parentheses have an interval that is wider
+    than what is asked.
+    """
     lines = [
         f"| run | ranks | {' | '.join(NUMBERS)} | distance | correlation | beforehand |",
         f"|---|---|{'---|' * (len(NUMBERS) + 3)}",
@@ -392,7 +408,8 @@ def markdown(rows: Sequence[Row]) -> str:
         for row in (first, *others):
             if row.what in NUMBERS:
                 mark = "**" if row.verdict in ("too long", "too short") else ""
-                cells.append(f"{mark}{row.ratio:.2f}{mark}")
+                ratio = f"{mark}{row.ratio:.2f}{mark}"
+                cells.append(ratio if row.told else f"({ratio})")
         name = f"{machine_in_words(first.machine)}, {first.algorithm.replace('_', ' ')}, "
         name += f"{show_size(first.message_bytes)} ({first.by})"
         doubts = ", ".join(_IN_WORDS[code] for code in first.warnings.split())
@@ -403,23 +420,29 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# How near a prediction is asked to be.
-_NEAR = {"mean": 0.05, "p90": 0.10, "p99": 0.25}
-
-
 def summary(rows: Sequence[Row]) -> str:
-    """Count the runs that are near to what was measured, of those without a warning."""
+    """Count the runs that are near to what was measured, of those without a warning.
+
+    Then the same of the numbers that the prediction itself tells so narrowly.
+    """
     parts = []
     iterations = max(row.iterations for row in rows)
+    quiet = [row for row in rows if not row.warnings]
     for least, what in ((0, ""), (iterations, f" and with {iterations:,} iterations")):
-        some = [row for row in rows if not row.warnings and row.iterations >= least]
+        some = [row for row in quiet if row.iterations >= least]
         near = [
             f"{number} within {100 * most:g} % in "
-            f"{sum(row.what == number and abs(row.ratio - 1) <= most for row in some)}"
-            for number, most in _NEAR.items()
+            f"{sum(row.what == number and row.near for row in some)}"
+            for number, most in NEAR.items()
         ]
         count = len({run_of(row) for row in some})
         parts.append(f"Of the {count} runs without a warning{what}: {', '.join(near)}.")
+    told = [[row for row in quiet if row.what == number and row.told] for number in NEAR]
+    near = [
+        f"{number} in {sum(row.near for row in some)} of {len(some)}"
+        for number, some in zip(NEAR, told, strict=True)
+    ]
+    parts.append(f"Of the numbers without parentheses there, as near: {', '.join(near)}.")
     return "\n".join(parts) + "\n"
 
 

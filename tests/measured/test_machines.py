@@ -55,6 +55,24 @@ def test_a_larger_machine_is_predicted_by_the_smaller_one(folder, tmp_path):
     assert line.startswith("| Toy, ring, 32 B (ompi) | 16 to 32 | 1.0")
 
 
+def test_what_the_prediction_does_not_tell_stands_in_parentheses():
+    """The ends of its own interval decide, whatever was measured."""
+    stored = machines.read_rows(ROOT / "docs" / "data" / "measured_machines.csv")
+    run = [
+        row._replace(predicted=1.0, predicted_low=0.96, predicted_high=1.06, measured=1.0)
+        for row in stored[:5]
+    ]
+    [line] = machines.markdown(run).splitlines()[2:]
+    assert "| (1.00) | 1.00 | 1.00 | 1.00 | 1.00 |" in line  # 6 % are too wide for a mean alone
+    run = [row._replace(predicted_low=0.7, predicted_high=np.inf, warnings="") for row in run]
+    [line] = machines.markdown(run).splitlines()[2:]
+    assert "| (1.00) | 1.00 | (1.00) | (1.00) | 1.00 |" in line
+    assert machines.summary(run).splitlines()[-1] == (
+        "Of the numbers without parentheses there, as near: mean in 0 of 0, p90 in 0 of 0, "
+        "p99 in 0 of 0."
+    )
+
+
 def test_the_command_writes_table_and_picture(folder, tmp_path, capsys, monkeypatch):
     rows = machines.predict_runs(machines.find_runs(folder), realizations=1000)
     monkeypatch.setattr(machines, "predict_runs", lambda runs: rows)
