@@ -117,13 +117,13 @@ class Column:
     def csv_cells(self, value: Any) -> list[Any]:
         """Return a value as the CSV has it."""
         if self.estimate:
-            return list(value)
+            return ["", "", ""] if value is None else list(value)
         return [int(value) if isinstance(value, bool) else value]
 
     def text(self, value: Any, time_unit: str = "") -> str:
         """Return a value as the text has it, a time as a number in `time_unit`."""
         if self.unit == SECONDS and (self.estimate or isinstance(value, float)):
-            return (self.show or show_time)(value, time_unit)
+            return (self.show or show_time)(value, time_unit or units_of([[value]])[0])
         if self.show is not None:
             return self.show(value)
         return show(value, self.unit) if self.estimate else show_number(value, self.unit)
@@ -194,17 +194,24 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Return the cells of the text, the headings first."""
+        heads, rows, _ = self._texts()
+        return [heads, *rows] if any(heads) else rows
+
+    def _texts(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Return headings, rows, and what each column is; those that are empty are left out."""
         columns = [column for column in self.columns if column.heading is not None]
         values = [[column.of(self.answer, row) for row in self.rows] for column in columns]
         units = units_of([one if column.unit == SECONDS else []
                           for column, one in zip(columns, values, strict=True)])  # fmt: skip
-        heads, cells = [], []
+        heads, cells, tips = [], [], []
         for column, unit, own in zip(columns, units, values, strict=True):
             head = column.heading(self.answer) if callable(column.heading) else str(column.heading)
-            heads.append(f"{head}, {unit}" if head and unit else head)
-            cells.append([column.text(value, unit) for value in own])
-        rows = [list(row) for row in zip(*cells, strict=True)]
-        return [heads, *rows] if any(heads) else rows
+            texts = [column.text(value, unit) for value in own]
+            if head or any(texts):  # else it has nothing to say here
+                heads.append(f"{head}, {unit}" if head and unit else head)
+                cells.append(texts)
+                tips.append(column.doc)
+        return heads, [list(row) for row in zip(*cells, strict=True)], tips
 
     def shown(self) -> ShownTable:
         """Return the table as people read it."""
@@ -218,8 +225,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table in HTML; the pointer on a heading shows what the column is."""
-        tooltips = [column.doc for column in self.columns if column.heading is not None]
-        headings, *rows = self.texts()
+        headings, rows, tooltips = self._texts()
         head = "".join(
             f'<th title="{escape(tip)}">{escape(text)}</th>' if tip else f"<th>{escape(text)}</th>"
             for text, tip in zip(headings, tooltips, strict=True)
@@ -467,7 +473,7 @@ def units_of(columns: Sequence[Sequence[Any]]) -> list[str]:
     return [unit if known else "" for unit, known in zip(chosen, times, strict=True)]
 
 
-def show_time(time: Estimate | float, unit: str, digits: int = 4) -> str:
+def show_time(time: Estimate | float | None, unit: str, digits: int = 4) -> str:
     """Return a time in seconds as a number in a unit, which the heading of a table says.
 
     Examples
@@ -476,6 +482,8 @@ def show_time(time: Estimate | float, unit: str, digits: int = 4) -> str:
     ('2.5', '1,000 [500, ?]')
     """
     scale = 10.0 ** -EXPONENTS[unit]
+    if time is None:
+        return ""
     if not isinstance(time, Estimate):
         return show_digits(scale * time, digits) if math.isfinite(time) else ""
     return _between([scale * float(end) for end in time], digits)

@@ -46,7 +46,7 @@ from .question import (
     required,
 )
 from .simulate import simulate
-from .stats import Estimate
+from .stats import Estimate, realizations_needed
 from .stats.intervals import check_confidence
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
 from .units import TICKS_PER_SECOND, from_ticks, show_seconds, show_size, warn_of_long
@@ -54,6 +54,8 @@ from .unseen_noise import RecordedNoise
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles that are compared, where there are samples."""
+RARE = 0.999
+"""One more, where measured and simulated are enough for its interval."""
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 USUAL_REALIZATIONS = 2000
 COMMON, OWN, OWN_MEAN = "common", "own", "own_mean"
@@ -392,9 +394,14 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock,
                          asked.library)  # fmt: skip
     series, simulated = Series(content), np.sort(samples(timed))
-    each = 1 - (1 - confidence) / (2 * (1 + len(LEVELS)))  # an interval of each side of each row
+    levels: tuple[float, ...] = (*LEVELS, RARE)
+    if min(series.effective(RARE), len(simulated)) < realizations_needed(
+        RARE, _each(confidence, levels)
+    ):
+        levels = LEVELS
+    each = _each(confidence, levels)
     pairs = [("mean", series.mean(each).bounded(0.0), _mean(timed, clock, simulated, each))]
-    for q in LEVELS:
+    for q in levels:
         sides = (series.quantile(q, each), _quantile(timed, clock, simulated, q, each))
         pairs.append((f"p{100 * q:g}", *sides))
     rows = tuple(_compared_row(case, *pair) for pair in pairs)
@@ -570,6 +577,11 @@ def _reported(
     else:
         found = reported_quantile(value, count, int(name[1:]) / 100, simulated, confidence)
     return replace(found, low=found.low - _ROUNDED, high=found.high + _ROUNDED)
+
+
+def _each(confidence: float, levels: Sequence[float]) -> float:
+    """Return the confidence of one interval of each side of each row, so that all hold together."""
+    return 1 - (1 - confidence) / (2 * (1 + len(levels)))
 
 
 def _mean(case: Case, clock: str, simulated: Floats, confidence: float) -> Estimate:

@@ -216,7 +216,10 @@ class Result:
         return optional_packages.picture("answers", self, function="draw_samples", path=path)
 
     def _repr_html_(self) -> str:
-        header = ["observation", "without noise", "mean", "95 % interval", "p50", "p99"]
+        enough = len(self.samples) >= stats.realizations_needed(0.999, 0.95)
+        levels = (0.5, 0.99, 0.999)[: 2 + enough]
+        header = ["observation", "without noise", "mean", "95 % interval",
+                  *(f"p{100 * q:g}" for q in levels)]  # fmt: skip
         rows = []
         for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
             : optional_packages.MOST_ROWS
@@ -225,7 +228,7 @@ class Result:
             mean = mean_time(self.case, samples, quiet)
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
-            quantiles = [stats.quantile(samples, q).value for q in (0.5, 0.99)]
+            quantiles = [stats.quantile(samples, q).value for q in levels]
             row = [name, show_seconds(float(quiet)), middle, f"{low} to {high}"]
             rows.append(row + [show_seconds(float(value)) for value in quantiles])
         count = len(self.observations) - len(rows)

@@ -115,7 +115,8 @@ class SlowdownRow(NamedTuple):
     `mean.events` is how many rare events the mean rests on. Where no realization was delayed, mean
     and slowdown have no ends: noise that was not seen is not known of. Beside it, `lacks` is what
     the mean may lack of noise that is too rare for so few realizations: seconds, by which the upper
-    ends of mean and slowdown are higher (`mean.caveats`).
+    ends of mean and slowdown are higher (`mean.caveats`). `p999` is the quantile 0.999, where there
+    are enough realizations for its interval; else None.
     """
 
     ranks: int
@@ -124,6 +125,7 @@ class SlowdownRow(NamedTuple):
     p50: Estimate
     p99: Estimate
     slowdown: Estimate
+    p999: Estimate | None = None
 
     @property
     def lacks(self) -> float:
@@ -131,8 +133,12 @@ class SlowdownRow(NamedTuple):
         return self.mean.lacks
 
 
-def _value_alone(estimate: Estimate, unit: str) -> str:
-    return show_time(float(estimate.value), unit)
+def _value_alone(estimate: Estimate | None, unit: str) -> str:
+    return "" if estimate is None else show_time(float(estimate.value), unit)
+
+
+def _rare_heading(answer: Any) -> str:
+    return "" if all(row.p999 is None for row in answer.rows) else "p99.9"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,6 +180,8 @@ class SlowdownTable(Answer):
         Column("mean", SECONDS, True, heading="mean", doc="mean completion"),
         Column("p50", SECONDS, True, heading="p50", show=_value_alone, doc="median"),
         Column("p99", SECONDS, True, heading="p99", show=_value_alone),
+        Column("p99.9", SECONDS, True, heading=_rare_heading, show=_value_alone, csv=False,
+               value=lambda _, row: row.p999),
         Column("slowdown", "", True, heading="slowdown (mean)", doc="mean over that without noise"),
         Column("lacks", SECONDS, doc="what the mean may lack of noise that is too rare"),
         Column("rare_events", value=lambda _, row: row.mean.events,
@@ -184,6 +192,7 @@ class SlowdownTable(Answer):
         Column("resamples", value=lambda answer, _: answer.resampled.shape[1],
                doc="how many other recordings were made of a recording"),
         *QUESTION_COLUMNS,
+        Column("p999", SECONDS, True, doc="quantile 0.999, of enough realizations"),
     )  # fmt: skip
     picture = "answers.draw_table"
 
@@ -505,8 +514,8 @@ def _allow_for_resampled(
         return widened(name, np.quantile(times, q, axis=1), within)
 
     mean = widened("mean", times.mean(axis=1), float(times.var(axis=1, ddof=1).mean()) / count)
-    p50, p99 = quantile("p50", 0.5), quantile("p99", 0.99)
-    return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, row.noise_free))
+    known: dict[str, Any] = {name: quantile(name, q) for name, q in _quantiles_of(row).items()}
+    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), **known)
 
 
 def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> SlowdownRow:
@@ -525,16 +534,27 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
             one = one.widened(low, high, caveat)
         return one.bounded(quiet if case.noise_only_delays() else None)
 
-    mean, p50, p99 = wider("mean", None), wider("p50", 0.5), wider("p99", 0.99)
-    return row._replace(mean=mean, p50=p50, p99=p99, slowdown=_over(mean, quiet))
+    mean = wider("mean", None)
+    known: dict[str, Any] = {name: wider(name, q) for name, q in _quantiles_of(row).items()}
+    return row._replace(mean=mean, slowdown=_over(mean, quiet), **known)
 
 
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
     samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
     mean = mean_time(case, samples, quiet, confidence)
-    p50, p99 = stats.quantiles(samples, (0.5, 0.99), confidence)
-    return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet))
+    enough = len(samples) >= stats.realizations_needed(_QUANTILES["p999"], confidence)
+    shares = [*_QUANTILES.values()][: 2 + enough]
+    p50, p99, *rare = stats.quantiles(samples, shares, confidence)
+    return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet), *rare)
+
+
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
+
+
+def _quantiles_of(row: SlowdownRow) -> dict[str, float]:
+    """Return the quantiles that a row has, by name."""
+    return {name: q for name, q in _QUANTILES.items() if getattr(row, name) is not None}
 
 
 def _over(mean: Estimate, noise_free: float) -> Estimate:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -288,30 +289,32 @@ def common_unit(times: Iterable[float], otherwise: str = "s") -> str:
     >>> common_unit([4e-7, 3e-6, 2e-3, 0.0]), common_unit([9.5e-7, 2.6e-5]), common_unit([])
     ('µs', 'µs', 's')
     """
-    sizes = sorted(abs(time) for time in times if math.isfinite(time) and time)
-    if not sizes:
+    known = [time for time in times if math.isfinite(time) and time]
+    if not known:
         return otherwise
-    middle = sizes[len(sizes) // 2]
-    return show_seconds(min(10 * middle, sizes[-1])).split()[1]
+    return show_seconds(min(10 * _middle(known), max(map(abs, known)))).split()[1]
 
 
 def column_units(columns: Sequence[Sequence[float]]) -> list[str]:
     """Return the unit of each column of times, seconds: one for the table, as far as that reads.
 
-    A column has its own where its middle value would be 10,000 or more, or below 0.01.
+    It is the unit of most columns. A column has its own where its middle value would be 10,000 or
+    more, or below 0.01.
 
     Examples
     --------
     >>> column_units([[8e-6, 9e-6], [2e-5, 4e-4], [3e-10, 0.0], []])
     ['µs', 'µs', 'ps', 'µs']
     """
-    shared = common_unit(time for column in columns for time in column)
-    units = []
-    for column in columns:
-        own = common_unit(column, shared)
-        middle = _middle(column) * 10.0 ** -EXPONENTS[shared]
-        units.append(shared if not middle or 0.01 <= middle < 10_000 else own)
-    return units
+    own = [common_unit(column, "") for column in columns]
+    votes = Counter(unit for unit in own if unit)
+    together = common_unit(time for column in columns for time in column)
+    shared = max(votes, key=lambda unit: (votes[unit], unit == together), default=together)
+    middles = [_middle(column) * 10.0 ** -EXPONENTS[shared] for column in columns]
+    return [
+        shared if not middle or 0.01 <= middle < 10_000 else unit
+        for unit, middle in zip(own, middles, strict=True)
+    ]
 
 
 def _middle(times: Iterable[float]) -> float:

@@ -128,6 +128,11 @@ def test_what_does_not_fit_is_left_out():
     assert "S must be None or at least" in found.cells[1].left_out["butterfly"]
     with pytest.raises(ValueError, match="candidates: none fits in any cell; butterfly: S must be"):
         jf.advise(8, network=small, message_bytes=200, candidates=["butterfly"])
+    # What is wrong with the noise is no candidate's fault.
+    elsewhere = "period=1ms,duration=25us,hosts=nodes(nodes=9,node_ranks=4)"
+    with pytest.raises(ValueError, match=r"^noise: hosts: .*; there is no node 9") as caught:
+        jf.advise(16, network=gap, noise=elsewhere, realizations=64)
+    assert caught.value.field == "noise"
 
 
 SAME = [

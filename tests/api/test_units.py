@@ -9,6 +9,8 @@ import pytest
 import jitterfly as jf
 from jitterfly.units import (
     LONGEST_SECONDS,
+    column_units,
+    common_unit,
     exact,
     from_ticks,
     parse_seconds,
@@ -184,3 +186,13 @@ def test_times_have_no_exponent_where_digits_are_few(seconds, digits, text):
 
 def test_longest():
     assert parse_seconds(LONGEST_SECONDS) == LONGEST_SECONDS
+
+
+def test_times_of_a_table_have_one_unit_that_all_of_them_read_in():
+    assert common_unit([8e-6, 3e-5, 1.2e-3]) == "µs"
+    assert common_unit([0.95e-6, 26e-6]) == "µs"  # not 26,000 ns
+    assert common_unit([2e-3, 3e-3, 4.5]) == "ms"
+    assert common_unit([0.0, math.nan, math.inf], "ms") == "ms"
+    # A column of its own order has its own unit: a period among overheads.
+    assert column_units([[8e-6, 3e-5], [1.0, 2.0], [3e-4, 5e-4]]) == ["µs", "s", "µs"]
+    assert column_units([[1e-6], [2e-9], [40e-9]]) == ["ns", "ns", "ns"]

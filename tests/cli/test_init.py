@@ -57,6 +57,10 @@ def test_options_are_in_the_study(elsewhere, capsys):
     assert case.network == jf.Hockney("2us", "1ns", "1ns")
     assert case.message_bytes == 1024
     assert case.noise[0].file == "../node.noise"
+    assert (case.cycles, case.compute_time) == (1, 0)
+    assert init("loop.toml", "--cycles", "12", "--compute-time", "80us") == 0
+    loop = jf.load_study("loop.toml").cells()[0].variants[0].case
+    assert (loop.cycles, loop.compute_time) == (12, 80e-6)
     assert main(["run", "sub/mine.toml", "--realizations", "10"]) == 0
 
 

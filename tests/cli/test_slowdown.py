@@ -74,7 +74,8 @@ def test_a_file_several_sources_and_other_cases():
 def test_table_pandas_and_picture(tmp_path):
     found = jf.slowdown(NOISE, [4, 1000], realizations=100)
     header, first, second = found.lines()
-    assert " ".join(header.split()) == "ranks without noise mean p50 p99 slowdown (mean)"
+    head = "ranks without noise, µs mean, µs p50, µs p99, µs slowdown (mean)"
+    assert " ".join(header.split()) == head
     assert first.split()[0] == "4"
     assert second.split()[0] == "1,000"
     assert f"{found.rows[1].slowdown:.3g}" in second
@@ -83,6 +84,15 @@ def test_table_pandas_and_picture(tmp_path):
     assert float(rows[1]["p99_s"]) == found.rows[1].p99.value
     assert repr(found).startswith("SlowdownTable(2 rows; ")
     assert "1,000" in found._repr_html_()
+    # p99.9 is a column where it has an interval.
+    assert rows[1]["p999_s"] == ""
+    assert found.to_dict()["rows"][1]["p999"] is None
+    many = jf.slowdown(NOISE, 4, realizations=4000)
+    assert "p99, µs p99.9, µs slowdown" in " ".join(many.lines()[0].split())
+    rare = many.rows[0].p999
+    assert rare.low <= rare.value <= rare.high < math.inf
+    (row,) = csv.DictReader(many.to_csv().splitlines())
+    assert float(row["p999_s"]) == rare.value
     pytest.importorskip("matplotlib")
     figure = found.plot(tmp_path / "a.svg")
     assert len(figure.axes) == 2

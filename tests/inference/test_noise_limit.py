@@ -175,7 +175,7 @@ def test_what_too_few_realizations_do_not_tell():
 def test_table_and_picture(tmp_path):
     found = limit(ranks="16..64")
     assert repr(found).startswith("NoiseLimitTable(3 rows; ")
-    assert found.lines()[0].split("  ")[-2:] == ["duration at most", "of the CPU"]
+    assert found.lines()[0].split("  ")[-2:] == ["duration at most, µs", "of the CPU"]
     assert "duration = ?" in found.title()
     rows = list(csv.DictReader(found.to_csv().splitlines()))
     assert [float(row["value_s"]) for row in rows] == [row.value.value for row in found.rows]

@@ -319,3 +319,23 @@ def test_tracepoints_as_perf_prints_them():
     other = "  bash  4711 [001]  12.345678:  sched:sched_switch: prev_comm=bash\n"
     with pytest.raises(FormatError, match=r"is a trace \(ftrace\) of other events"):
         load_bytes(other.encode())
+
+
+COMMENTS = (
+    "# /dev/cpu_dma_latency set to 0us\n# Histogram\n# Total: 000000990 000001000\n"
+    "# Min Latencies: 00002 00003\n# Avg Latencies: 00004 00005\n# Max Latencies: 00480 00031\n"
+    "# Histogram Overflows: 00010 00000\n"
+)
+
+
+def test_cyclictest_of_which_the_comments_alone_are_there():
+    """As grep '#' leaves them: extremes and a mean are known, no distribution."""
+    measured = load_bytes(COMMENTS.encode())
+    assert measured.parts == (
+        LatencySummary(1000, 2 * US, 4 * US, 480 * US, cpu="0"),
+        LatencySummary(1000, 3 * US, 5 * US, 31 * US, cpu="1"),
+    )
+    assert said(measured, "the histogram's own rows are missing")
+    idle = COMMENTS.replace("990", "0").replace("1000", "0").replace("00010", "0")
+    with pytest.raises(FormatError, match="it measured no latency"):
+        load_bytes(idle.encode())

@@ -78,3 +78,46 @@ def test_the_jitter_tool_of_pma_is_refused_by_name(tmp_path, capsys):
     file = tmp_path / "jitter.txt"
     file.write_text("  Linux Jitter testing program version 1.9\n  Inst_Min Inst_Max\n 1 2\n")
     assert "pma_tools' jitter" in error_of(capsys, "noise", "import", str(file))
+
+
+ALLREDUCE = (
+    "# OSU MPI Allreduce Latency Test v7.2\n"
+    "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+)
+ROWS = [f"{4 * 2**i:<10d}{3.1:18.2f}{2.1:18.2f}{5.1:18.2f}{1000:12d}" for i in range(4)]
+
+
+def test_lines_that_a_mail_program_broke_are_refused_for_what_they_are(tmp_path, capsys):
+    """Of each long line the last words stand on a line of their own."""
+    broken = "".join(f"{row.rsplit(maxsplit=2)[0]}\n{' '.join(row.split()[-2:])}\n" for row in ROWS)
+    path = tmp_path / "mail.txt"
+    path.write_text(ALLREDUCE + broken)
+    told = error_of(capsys, "noise", "import", path)
+    assert "its lines look broken in pieces, as mail programs do it" in told
+    nccl = "#  size count type redop root time algbw busbw\n" + "".join(
+        f"  {8 << i}  {2 << i}  float  sum  -1\n  21.5  0.0  0.0\n" for i in range(3)
+    )
+    with pytest.raises(FormatError, match="its lines look broken in pieces, as mail"):
+        load_bytes(nccl.encode())
+    # Whole lines with an error in one of them do not look so.
+    with pytest.raises(FormatError, match="must be a number") as caught:
+        load_bytes((ALLREDUCE + "\n".join(ROWS).replace("3.10", "3,10", 1) + "\n").encode())
+    assert "broken" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("launched", "ranks"),
+    [
+        ("flux run -N2 --tasks-per-node=48 -o cpu-affinity=per-task", 96),
+        ("flux run -n84", 84),
+        ("flux mini run -N 2 -n 96", 96),
+        ("srun -N 2 --ntasks-per-node=24", 48),
+        ("srun --nodes=2 --ntasks-per-node 24", 48),
+        ("flux run -N2", 0),
+        ("mpirun -N 48 --tasks-per-node=2", 0),  # of Open MPI -N is for each node
+    ],
+)
+def test_ranks_of_a_command_by_nodes(launched, ranks):
+    log = f"mpirun -np 8 osu_bcast\n{ALLREDUCE}{ROWS[0]}\n{launched} ./osu_allreduce\n"
+    (table,) = load_bytes((log + ALLREDUCE + ROWS[1] + "\n").encode()).parts
+    assert table.ranks.tolist() == [8, ranks]

@@ -504,3 +504,15 @@ def test_real_netgauge():
     (table,) = load(REAL / "netgauge" / "daint_2022_03_30_ng_loggp.out").parts
     assert len(table.bytes) == 128
     np.testing.assert_allclose(table.latency, 1.907e-6, rtol=1e-12)
+
+
+def test_fwq_of_numbers_with_a_point():
+    """Milliseconds of IBM's osnoise (extract_comp): what stands behind the point is not lost."""
+    rows = [3.000010] * 40
+    rows[7], rows[20] = 3.080010, 3.000013
+    measured = load_bytes(
+        "".join(f"{x:.6e}\n" for x in rows).encode(), "x", format="fwq", unit="ms"
+    )
+    (part,) = measured.parts
+    assert part.durations.tolist() == [80 * 10**6, 3000]  # ticks: 80 us and 3 ns
+    assert measured.source["quantum"] == "3 ms"

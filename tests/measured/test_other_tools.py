@@ -25,6 +25,16 @@ BEGINNINGS = {
     "perf ": ("PERFILE2\0\0\0\1", RECORD),
     "cyclictest": ("# /dev/cpu_dma_latency set to 0us\npolicy: fifo\n", "-h 1000"),
     "cyclictest ": ("       0:       0:       7\n       1:       0:       8\n" * 3, "-h 1000"),
+    "IBM's osnoise": (
+        "checking program args ...\nusing neighbor exchange : compute_interval_msec = 3.00, target "
+        "measurement time = 30.0 sec, bins_per_decade = 31, msgsize = 100\n",
+        "extract_comp",
+    ),
+    "IBM's osnoise ": (
+        "histogram of step times in msec for all ranks\n [     min -        max ):      count\n"
+        "     3.001 -      3.233  :        997 \n",
+        "--format fwq --unit ms",
+    ),
     "rt-tests in JSON": ('{\n  "cmdline:": "pmqtest -D 5",\n  "thread": {}\n}\n', "oslat"),
     "runqlat": (
         "Tracing run queue latency... Hit Ctrl-C to end.\n\n"

@@ -150,7 +150,7 @@ def test_a_place_without_numbers_is_shown_and_explained(tmp_path):
     results = Results(Store.open(tmp_path / "a"))
     (found,) = tables(results)
     assert [row[0] for row in found.rows] == ["2^0", "2^1", "2^2"]
-    assert found.rows[0][1:] == ["40", "0 s", *["-"] * 6]
+    assert found.rows[0][1:] == ["40", "0", *["-"] * 6]
     assert "-" not in found.rows[1]
     told = notes(results)
     assert "No slowdown at ranks=1: it takes 0 s without noise." in told

@@ -33,7 +33,7 @@ from ..answer import (
 from ..case import check_effective
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..fields import FieldError, counted, first_few, parameter
+from ..fields import FieldError, counted, field_error, first_few, parameter
 from ..hierarchy import Hierarchy
 from ..question import call_of
 from ..slowdown import no_hosts_notes, start_notes
@@ -788,7 +788,9 @@ def search(question: Question, *, started: float | None = None) -> Advice:
     _, ended = collect(races, turn, tell, seconds=question.seconds, started=begun, partial=True)
     if all(race.ready and not race.candidates for race in races):  # nothing to choose from anywhere
         name, why = next(iter(races[0].left_out.items()))
-        raise FieldError("candidates", f": none fits in any cell; {name}: {why}")
+        # What all cases have is no candidate's fault.
+        given = field_error(ValueError(why), ("noise", "network"))
+        raise given or FieldError("candidates", f": none fits in any cell; {name}: {why}")
     if ended == ALL or state.decided == len(races):
         ended = DECIDED if state.decided == len(races) else REALIZATIONS
     cells = tuple(cell_of_race(race, question.confidence) for race in races)

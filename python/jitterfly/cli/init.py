@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .options import size
+from .options import integer, size
 from .output import add_json, print_json
 
 EPILOG = """\
@@ -46,8 +46,8 @@ algorithm = {algorithm}
 network = {network}
 # LogGOPS, seconds or text with a unit: L latency, o CPU time of a send and of a receive, g gap
 # between messages, G time per byte on the way, O CPU time per byte, gamma CPU time to combine one.
-# cycles = 10                    # so many collectives in a row, without a barrier between them
-# compute_time = "50us"          # CPU time of a compute phase before each
+{cycles:30}   # so many collectives in a row, without a barrier between them
+{compute_time:30}   # CPU time of a compute phase before each
 
 {noise}
 # Of your own node: jitterfly noise record --out node.noise, and here
@@ -107,14 +107,24 @@ _VARIANTS = """
 """
 
 
-_OF_COLLECTIVES = ("algorithm", "ranks", "bytes")
+_OF_COLLECTIVES = ("algorithm", "ranks", "bytes", "cycles", "compute_time")
+_LOOP = {
+    "cycles": "10",
+    "compute_time": '"50us"',
+}  # what comments show of these where none is given
 
 
 class _Question(NamedTuple):
-    option: str
+    """What a study needs to know; without a proposal it is not asked for, and may be left out."""
+
+    name: str
     text: str
     proposed: str
     read: Callable[[str], Any]
+
+    @property
+    def option(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
 
 
 def add_parser(commands: Any) -> None:
@@ -132,8 +142,9 @@ def add_parser(commands: Any) -> None:
     add("--schedule", type=Path, metavar="APP.goal",
         help="a study of an application's schedule, in place of a collective")  # fmt: skip
     for question in _questions():
-        what = f"{question.text} (proposed: {question.proposed})"
-        if question.option == "noise":  # a list, as in every other command
+        what = question.text
+        what += f" (proposed: {question.proposed})" if question.proposed else ""
+        if question.name == "noise":  # a list, as in every other command
             add(
                 "--noise",
                 metavar="TEXT",
@@ -141,7 +152,7 @@ def add_parser(commands: Any) -> None:
                 help=f"{what}; may be given several times",
             )
         else:
-            add(f"--{question.option}", metavar="TEXT", help=what)
+            add(question.option, metavar="TEXT", help=what)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -157,6 +168,9 @@ def _questions() -> list[_Question]:
                   "L=1us,o=200ns,G=0.1ns", _network),
         _Question("noise", "noise: a recorded file, or K=V,...",
                   "period=1ms,duration=25us,start=stationary", _noise),
+        _Question("cycles", "so many collectives in a row", "", _cycles),
+        _Question("compute_time", "CPU time before each collective, such as 50us", "",
+                  _compute_time),
     ]  # fmt: skip
 
 
@@ -179,11 +193,15 @@ def _run(chosen: argparse.Namespace) -> None:
     questions = _questions()
     if chosen.schedule is not None:
         for one in questions:
-            if one.option in _OF_COLLECTIVES and getattr(chosen, one.option) is not None:
-                raise ValueError(f"--{one.option} is for a collective, and --schedule is given: "
+            if one.name in _OF_COLLECTIVES and getattr(chosen, one.name) is not None:
+                raise ValueError(f"{one.option} is for a collective, and --schedule is given: "
                                  "give one")  # fmt: skip
-        questions = [one for one in questions if one.option not in _OF_COLLECTIVES]
-    answers = {one.option: _answer(one, getattr(chosen, one.option), ask) for one in questions}
+        questions = [one for one in questions if one.name not in _OF_COLLECTIVES]
+    answers = {
+        one.name: _answer(one, getattr(chosen, one.name), ask)
+        for one in questions
+        if one.proposed or getattr(chosen, one.name) is not None
+    }
     text = _study(path, answers, chosen.schedule)
     with files_from(path.absolute().parent):
         check_study(parse_study(text, where=str(path)))
@@ -200,7 +218,7 @@ def _answer(question: _Question, given: Any, ask: bool) -> Any:
         return question.read(given)
     while ask:
         try:
-            text = input(f"{question.text}\n  --{question.option} [{question.proposed}]: ").strip()
+            text = input(f"{question.text}\n  {question.option} [{question.proposed}]: ").strip()
         except EOFError:
             print()
             break
@@ -209,7 +227,7 @@ def _answer(question: _Question, given: Any, ask: bool) -> Any:
         except ValueError as error:
             print(f"  {error}")
     else:
-        print(f"--{question.option} {question.proposed} (none was given)", file=sys.stderr)
+        print(f"{question.option} {question.proposed} (none was given)", file=sys.stderr)
     return question.read(question.proposed)
 
 
@@ -223,6 +241,19 @@ def _ranks(text: str) -> list[int]:
     from ..syntax import read_ranks
 
     return sorted(read_ranks(text, "--ranks"))
+
+
+def _cycles(text: str) -> int | None:
+    from ..case import MOST_CYCLES
+
+    return integer(text, "cycles", 1, MOST_CYCLES)
+
+
+def _compute_time(text: str) -> str:
+    from ..units import parse_seconds
+
+    parse_seconds(text, "--compute-time")
+    return text.strip()
 
 
 def _network(text: str) -> dict[str, Any]:
@@ -293,7 +324,12 @@ def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
 
     kind, machine = answers["algorithm"], Network.from_dict(answers["network"])
     others = sorted(set(Algorithm.kinds()) - {kind})
+    loop = {
+        name: f"{name} = {_quoted(answers[name])}" if name in answers else f"# {name} = {shown}"
+        for name, shown in _LOOP.items()
+    }
     return _COLLECTIVE.format(
+        **loop,
         message_bytes=answers["bytes"],
         algorithm=_inline(table_of_kind(kind, machine)),
         others=textwrap.fill(

@@ -497,12 +497,12 @@ def _period_lines(facts: Facts) -> list[str]:
 
 
 def _in_short(facts: Facts, name: str) -> str:
-    """Return a part in one line: what it holds, rates, median, p99 and largest."""
+    """Return a part in one line: what it holds, rates, median, p99, p99.9 and largest."""
     parts = [f"{name}: {_what_it_holds(facts)}"]
     if facts["count"]:
         parts += [_rates(facts)] if _rates(facts) else []
         for quantile in facts["quantiles"]:
-            if quantile["q"] in (0.5, 0.99) and quantile["value"] is not None:
+            if quantile["q"] in (0.5, 0.99, 0.999) and quantile["value"] is not None:
                 parts.append(f"p{100 * quantile['q']:g} {_shown_value(quantile['value'])}")
         parts.append(f"max {_shown_value(facts['largest'])}")
     return "; ".join(parts)

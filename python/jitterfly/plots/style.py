@@ -22,14 +22,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 
-from ..answer import FIRST
+from ..answer import FIRST, show_time
 from ..fields import first_few, parameter, shorten
 from ..results.figures import AxisScale
 from ..stats import Estimate
-from ..units import show_seconds
+from ..units import common_unit, show_seconds
 
 LOG_FROM = 8
 """Positive values that span more than this factor have a logarithmic axis."""
+_DECADES = 10_000 * 1.001  # from the smallest tick to the largest
 _WIDE = "WF"  # East Asian characters that are as wide as two letters
 
 
@@ -95,14 +96,23 @@ class InUnit(Formatter):
 
 
 def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
-    """A number at a tick `among` others: a time with its unit."""
+    """A number at a tick `among` others: a time with its unit, the same for all of them.
+
+    Where they span more than `_DECADES`, as on a logarithmic axis, each time has its own.
+    """
     ticks = np.unique(np.asarray(among, dtype=float))
     step = float(np.diff(ticks).min()) if len(ticks) > 1 else 0.0
     if abs(value) < 1e-6 * step:
         value = 0.0
     least = 3 if unit == "s" else 6
     digits = next((d for d in range(least, 12) if _tells(ticks, d, step)), 12)
-    return show_seconds(value, digits) if unit == "s" else f"{value:,.{digits}g}"
+    if unit != "s":
+        return f"{value:,.{digits}g}"
+    sizes = np.abs(ticks[np.isfinite(ticks) & (ticks != 0.0) & (np.abs(ticks) >= 1e-6 * step)])
+    if not len(sizes) or sizes.max() > _DECADES * sizes.min():
+        return show_seconds(value, digits)
+    shared = common_unit(sizes)
+    return f"{show_time(value, shared, digits)} {shared}"
 
 
 def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:

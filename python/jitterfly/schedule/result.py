@@ -219,8 +219,9 @@ class ScheduleResult(Answer):
     def _quantiles(
         self, times: npt.NDArray[np.float64], noise_free: float, confidence: float
     ) -> list[Estimate]:
-        """Median and p99."""
-        shares = (0.5, 0.99)
+        """Median and p99; p99.9 as well, where there are enough realizations for its interval."""
+        enough = len(times) >= stats.realizations_needed(0.999, confidence)
+        shares = (0.5, 0.99, 0.999)[: 2 + enough]
         return [
             self.recorded.allow(one, noise_free, share)
             for one, share in zip(stats.quantiles(times, shares, confidence), shares, strict=True)
@@ -269,8 +270,8 @@ class ScheduleResult(Answer):
         steps = np.diff(quiet, prepend=0.0)
         rows = []
         for i, name in enumerate(self.marks):
-            p50, p99 = self._quantiles(times[:, i], float(quiet[i]), confidence)
-            since_p50, since_p99 = self._quantiles(since[:, i], float(steps[i]), confidence)
+            p50, p99, *_ = self._quantiles(times[:, i], float(quiet[i]), confidence)
+            since_p50, since_p99, *_ = self._quantiles(since[:, i], float(steps[i]), confidence)
             rows.append(MarkRow(
                 name, float(quiet[i]), float(steps[i]),
                 self._mean(times[:, i], quiet[i], confidence), p50, p99,
@@ -294,13 +295,14 @@ class ScheduleResult(Answer):
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside marks and notes."""
-        p50, p99 = self._quantiles(self.samples, self.noise_free, 0.95)
+        p50, p99, *rare = self._quantiles(self.samples, self.noise_free, 0.95)
         return {
             **question_as_json(self),
             "noise_free": self.noise_free,
             "mean": self.mean(),
             "p50": p50,
             "p99": p99,
+            "p999": rare[0] if rare else None,
             "slowdown": self.slowdown(),
             "noise_share": self.noise_share(),
             "amplification": self.amplification(),
@@ -313,13 +315,14 @@ class ScheduleResult(Answer):
 
     def shown_table(self) -> Table:
         """Return the answer in words, a line for each number."""
-        p50, p99 = self._quantiles(self.samples, self.noise_free, 0.95)
+        p50, p99, *rare = self._quantiles(self.samples, self.noise_free, 0.95)
         hint = " (see the note on order)" if self.order_matters else ""
         times: dict[str, Estimate | float] = {
             "run time without noise": self.noise_free,
             "run time, mean": self.mean(),
             "run time, p50": p50,
             "run time, p99": p99,
+            **dict.fromkeys(("run time, p99.9",) * len(rare), *rare),
         }
         [unit] = units_of([list(times.values())])
         rows = [

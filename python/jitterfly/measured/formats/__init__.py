@@ -105,8 +105,8 @@ def find(text: TextFile, options: Options | None = None) -> str:
         raise text.error(None, f"is a trace (ftrace) of other events; these are read: {traces}")
     raise UnknownFormat(
         text.name,
-        f"its format is unknown; give {parameter('format', here=False)}, one of "
-        f"{', '.join(known)}, to "
+        f"its format is unknown{text.broken_lines()}; give {parameter('format', here=False)}, one "
+        f"of {', '.join(known)}, to "
         f"`jitterfly noise import {shlex.quote(text.name)}`, which makes a noise file of it",
     )
 
@@ -143,4 +143,10 @@ def read(text: TextFile, name: str | None = None, options: Options | None = None
             raise text.error(
                 None, f"the format {chosen.name} does not take {option} (its options: {takes})"
             )
-    return chosen.read(text, options)
+    try:
+        return chosen.read(text, options)
+    except FormatError as error:
+        broken = text.broken_lines() if type(error) is FormatError else ""
+        if broken:
+            raise text.error(error.line, f"{error.what}{broken}") from None
+        raise

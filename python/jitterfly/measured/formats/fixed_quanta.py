@@ -82,9 +82,13 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
     extra: list[str] = []
     for thread, cpu, ranges in threads:
         scale, resolution = _fwq_scale(text, options, netgauge, speeds.get(thread))
-        values = integer_columns(text, ranges, [1] * width, what)[-1]
+        # Of numbers with a point the digits behind it count: IBM's osnoise has milliseconds.
+        finer = _FINER if any(text.data.find(b".", *ends) >= 0 for ends in ranges) else 1
+        scale /= finer
+        values = integer_columns(text, ranges, [*[1] * (width - 1), finer], what)[-1]
         if _is_cut_off(text, ranges, values):
-            extra.append(f"left out, as it is cut off: the last number of the file, {values[-1]}")
+            last = text.data.split()[-1][:40].decode("utf-8", "replace")
+            extra.append(f"left out, as it is cut off: the last number of the file, {last}")
             values = values[:-1]
         sizes[f"{thread} on CPU {cpu}"] = len(values)
         with text.errors_at(None, f"thread {thread}: " if thread else ""):
@@ -111,6 +115,7 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
     return Measured(tuple(parts), "fwq", source, tuple(notes))
 
 
+_FINER = 10**9  # parts of the unit of numbers with a point
 _Ranges = list[tuple[int, int]]
 
 

@@ -52,7 +52,13 @@ _BUFFERS = re.compile(r"# ((?:Send Buffer|Rank 0 Memory) on .{1,80}\S)")
 _COMMAND = re.compile(
     r"(?:^|\s)(?:(?:-np|--np|--ntasks|--tasks)[= ]{1,2}|-n[= ]{0,2})([0-9]{1,9})(?=\s)"
 )
-_LAUNCHER = re.compile(r"(?:^|[\s/])(?:mpirun|mpiexec|srun|aprun|jsrun|prterun|ibrun)(?:\.\w+)?\s")
+_LAUNCHER = re.compile(
+    r"(?:^|[\s/])(?:(?:mpirun|mpiexec|srun|aprun|jsrun|prterun|ibrun)(?:\.\w+)?|"
+    r"flux[ \t]{1,4}(?:mini[ \t]{1,4})?(?:run|submit|alloc))\s"
+)
+_BY_NODE = re.compile(r"(?:^|[\s/])(?:srun|salloc|sbatch|flux)\s")
+_NODES = re.compile(r"\s(?:--nodes[= ]{1,2}|-N[= ]{0,2})([0-9]{1,7})(?=\s)")
+_PER_NODE = re.compile(r"\s--n?tasks-per-node[= ]{1,2}([0-9]{1,7})(?=\s)")
 _APART = ("family", "datatype", "buffers")
 
 
@@ -118,14 +124,14 @@ def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
     for line, content in enumerate(text.lines, 1):
         words = content.split()
         command_line = content[:4000] if "osu_" in content else ""
-        ran, asked = _COMMAND.search(command_line), _iterations(command_line)
+        ran, asked = _ranks(command_line), _iterations(command_line)
         if match := _TITLE.match(content):
             title, table = (match[1], match[2], match[3] or ""), None
             datatype = buffers = ""
             iterations, coming = coming, 0
         elif ran or asked or _LAUNCHER.search(command_line):
             title = table = None
-            ranks, command = (int(ran[1]), line) if ran else (0, 0)
+            ranks, command = (ran, line) if ran else (0, 0)
             coming = asked
         elif title and content.lstrip().startswith("#"):
             if match := _DATATYPE.search(content):
@@ -214,6 +220,14 @@ def _operations(found: list[Table]) -> list[str]:
         details += filter(None, (getattr(table, name) for name in several))
         names.append(f"{key} ({', '.join(details)})" if details else key)
     return names
+
+
+def _ranks(command: str) -> int:
+    """Return how many processes a command starts; 0 where it does not say that."""
+    if found := _COMMAND.search(command):
+        return int(found[1])
+    nodes, each = _NODES.search(command), _PER_NODE.search(command)
+    return int(nodes[1]) * int(each[1]) if nodes and each and _BY_NODE.search(command) else 0
 
 
 def _iterations(command: str) -> int:

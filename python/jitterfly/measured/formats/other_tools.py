@@ -91,6 +91,15 @@ _TOOLS = (
         "the reports of cyclictest and oslat in JSON are read, and that of hwlatdetect as text",
     ),
     _Tool(
+        "the report of IBM's osnoise",
+        r"^using (?:neighbor exchange|alltoall on columns|global collectives) : "
+        r"compute_interval_msec = |^histogram of (?:max communication times per step, in units of "
+        r"|step times in )msec",
+        "times of steps hold what ranks wait for each other; `osnoise -d` and its extract_comp "
+        "write the compute times of each rank in milliseconds, which `jitterfly noise import "
+        "DATA.comp.0 --format fwq --unit ms` reads",
+    ),
+    _Tool(
         "the output of pma_tools' jitter",
         r"^[ \t]{0,40}Linux Jitter testing program version|^Inst_Min,Inst_Max,Inst_jitter,",
         "extremes of an interval are no single detours; " + _DETOURS,

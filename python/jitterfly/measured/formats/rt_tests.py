@@ -99,11 +99,37 @@ def _read_cyclictest(text: TextFile, options: Options) -> Measured:
             bins.add(line, words)
         elif not words[0].startswith("#") and not footer:
             raise text.error(line, f"is no row of a histogram: {content[:40]!r}")
+    if bins is None and footer.get("Min Latencies"):
+        return _read_footer(text, footer, options, UNITS[unit])
     if bins is None or bins.columns == 0:
         raise text.error(None, "has no rows with counts")
     if not footer.get("Min Latencies"):
         raise text.error(len(text.lines), "ends before `# Min Latencies:`; it is cut off")
     return _measured(text, bins, footer, unit)
+
+
+def _read_footer(
+    text: TextFile, footer: dict[str, list[str]], options: Options, unit: int
+) -> Measured:
+    """Summaries of a histogram of which the comments alone are there; its counts are in no bin."""
+    threads = len(footer["Min Latencies"])
+    bounds = [_read_counts(text, footer.get(f"{name} Latencies", []), threads)
+              for name in ("Min", "Avg", "Max")]  # fmt: skip
+    counts = [_read_counts(text, footer.get(name, []), threads)
+              for name in ("Total", "Histogram Overflows")]  # fmt: skip
+    parts = [
+        _summary(text, None, total + beyond, [float(time) for time in times], unit, f"{thread}")
+        for thread, (total, beyond, *times) in enumerate(zip(*counts, *bounds, strict=True))
+        if total + beyond
+    ]
+    if not parts:
+        raise text.error(
+            None, "has no rows with counts, and no `# Total:` above 0: it measured no latency"
+        )
+    notes = [LATENCY_NOTE, _SUMMARY_NOTE, _THREAD_NOTE, "the histogram's own rows are missing"]
+    if options.unit is None:
+        notes.append(_WHOLE_UNITS)
+    return Measured(tuple(parts), "cyclictest", {"tool": "cyclictest"}, tuple(notes))
 
 
 def _measured(text: TextFile, bins: Bins, footer: dict[str, list[str]], unit: str) -> Measured:

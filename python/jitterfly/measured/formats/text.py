@@ -58,6 +58,7 @@ _LABELS = (
 )
 _LABELLED = 0.75  # of the lines at the beginning have the label, where there is one
 _LABELLED_AT_ONCE = 200  # lines
+_MOST_PIECES, _LEAST_ROWS, _WIDEST_IN_MAIL = 4, 3, 100  # of lines that a mail program broke
 _LABELLED_TITLE = rb"[ \t]{0,8}#[ \t]{1,4}(?:OSU [A-Z]|Benchmarking [A-Z])"
 
 
@@ -227,6 +228,25 @@ class TextFile:
             other.__dict__.pop(name, None)
         other.data = data
         return other
+
+    def broken_lines(self) -> str:
+        """Say, for an error, that long lines may be in pieces, as in a mail; "" if none look so.
+
+        They do where lines of a table have by turns as many words as the pieces of a line have.
+        """
+        lines = [line for line in whole_lines(self.head) if line.lstrip()[:1] not in ("#", "-")]
+        counts = [len(line.split()) for line in lines]
+        for pieces in range(2, _MOST_PIECES + 1):
+            rows = _LEAST_ROWS * pieces
+            for at in range(len(counts) - rows + 1):
+                first, some = counts[at : at + pieces], counts[at : at + rows]
+                short = max(map(len, lines[at : at + rows])) <= _WIDEST_IN_MAIL
+                if short and len(set(first)) > 1 and some == first * _LEAST_ROWS:
+                    return (
+                        "; its lines look broken in pieces, as mail programs do it: give the file "
+                        "with whole lines, as the tool printed them"
+                    )
+        return ""
 
     @contextmanager
     def errors_at(self, line: int | None, where: str = "") -> Iterator[None]:
