@@ -33,7 +33,7 @@ BEGINNINGS = {
     "IBM's osnoise ": (
         "histogram of step times in msec for all ranks\n [     min -        max ):      count\n"
         "     3.001 -      3.233  :        997 \n",
-        "--format fwq --unit ms",
+        "format fwq with the unit ms",
     ),
     "rt-tests in JSON": ('{\n  "cmdline:": "pmqtest -D 5",\n  "thread": {}\n}\n', "oslat"),
     "runqlat": (

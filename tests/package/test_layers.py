@@ -175,7 +175,7 @@ OPTION = re.compile(r"(?<![\\w-])--[a-z]")
 #: What is no option of ours: other programs' options, and style sheets.
 OTHERS = {
     "backends": "(--gpus all, --nv)",
-    "measured.formats.osu": "--tasks",
+    "measured.formats.osu": ("--tasks", "--nodes[", "--n?tasks-per-node"),
     "measured.formats.other_tools": "`sysjitter --raw`",
     "measured.formats.rtla": "(without --no-header, --no-index)",
     "report": ("--width", "--out"),  # of CSS; of the command that runs a study again

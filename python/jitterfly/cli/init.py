@@ -115,7 +115,7 @@ _LOOP = {
 
 
 class _Question(NamedTuple):
-    """What a study needs to know; without a proposal it is not asked for, and may be left out."""
+    """A fact that a study needs; without a proposal it is not asked for, and may be left out."""
 
     name: str
     text: str

@@ -96,8 +96,8 @@ _TOOLS = (
         r"compute_interval_msec = |^histogram of (?:max communication times per step, in units of "
         r"|step times in )msec",
         "times of steps hold what ranks wait for each other; `osnoise -d` and its extract_comp "
-        "write the compute times of each rank in milliseconds, which `jitterfly noise import "
-        "DATA.comp.0 --format fwq --unit ms` reads",
+        "write the compute times of each rank, which `jitterfly noise import` reads as format fwq "
+        "with the unit ms",
     ),
     _Tool(
         "the output of pma_tools' jitter",
