@@ -103,6 +103,8 @@ OPEN_MPI = [
      jf.BinaryTreeReduce(segment_bytes=600, in_order=True), ""),
     ("reduce_scatter", 48, 4096, "butterfly", jf.ButterflyReduceScatter(), ""),
     ("scatter", 100, 1024, "linear_nb", jf.LinearScatter(), ""),
+    ("broadcast", 1000, 20000, "split_binary_tree",
+     jf.SplitBinaryTreeBroadcast(segment_bytes=20000), ""),
     ("broadcast", 16, 2**20, "scatter_allgather",
      jf.ScatterAllgatherBroadcast(allgather="recursive_doubling"), ""),
     ("broadcast", 24, 2**20, "scatter_allgather",

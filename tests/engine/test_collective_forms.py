@@ -17,7 +17,8 @@ A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
 
 
 WITHOUT = {"double_binary_tree_allreduce", "nccl_tree_allreduce", "binary_tree_broadcast",
-           "binary_tree_reduce", "nonoverlapping_reduce_scatter", "linear_alltoall",
+           "binary_tree_reduce", "gather_broadcast_allgather", "nonoverlapping_reduce_scatter",
+           "linear_alltoall", "sparbit_allgather", "split_binary_tree_broadcast",
            "recursive_multiplying_allreduce",
            *(kind for kind in GOALS if kind.startswith("hierarchical"))}  # fmt: skip
 """There is no closed form of these."""
@@ -44,6 +45,8 @@ def closed_form(case):
         if "no closed form where a message has to wait" in str(error):
             return None
         if "ranks must be a power of two" in str(error) and case.ranks & (case.ranks - 1):
+            return OTHER_RANKS
+        if "radix must be 2" in str(error) and case.algorithm.radix != 2:
             return OTHER_RANKS
         if "reduce and broadcast must be binomial" in str(error):
             return OTHER_RANKS

@@ -250,6 +250,7 @@ def test_how_much_goes_between_nodes(kind, other, of_tens, of_sixteens):
 REDUNDANT = [kind for kind in KINDS if kind.endswith("_allreduce") and "hierarch" not in kind]
 SEGMENTED = ("segmented_ring_allreduce", "double_binary_tree_allreduce")
 OWN = dict.fromkeys(SEGMENTED, ", segment_bytes: 'int | str' = 8192") | {
+    "rabenseifner_allreduce": ", radix: 'int' = 2",
     "recursive_multiplying_allreduce": ", radix: 'int' = 4",
     "nccl_tree_allreduce": ", chunk_bytes: 'int | str' = 524288, channels: 'int' = 2, "
     "node_ranks: 'int' = 1",

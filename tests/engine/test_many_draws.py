@@ -72,6 +72,8 @@ FEWER = {
     "linear_scan": 2**12,
     "recursive_doubling_scan": 2**20,
     "recursive_multiplying_allreduce": 2**20,
+    "sparbit_allgather": 2**12,
+    "split_binary_tree_broadcast": 2**16,
     "swing_allreduce": 2**20,
 }
 

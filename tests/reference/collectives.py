@@ -44,6 +44,13 @@ def random_options(rng, kind, ranks, n):
                 if rng.random() < 0.4}  # fmt: skip
     if kind == "linear_alltoall":
         return {"window": rng.choice([1, 2, 3, 8, rng.randint(1, 50)])}
+    if kind == "gather_broadcast_allgather":
+        parts = ("gather", n), ("broadcast", ranks * n)
+        return {one: random_part(rng, one, ranks, each) for one, each in parts
+                if rng.random() < 0.6}  # fmt: skip
+    if kind in ("bruck_allgather", "bruck_alltoall", "dissemination_barrier",
+                "rabenseifner_allreduce"):  # fmt: skip
+        return {"radix": rng.choice([2, 2, 3, 4, rng.randint(2, 41)])}
     if kind.startswith(("knomial", "recursive_multiplying")):
         return {"radix": rng.choice([2, 3, 4, rng.randint(2, 41)])}
     if kind == "double_binary_tree_allreduce":
@@ -60,7 +67,7 @@ def random_options(rng, kind, ranks, n):
     if kind == "binary_tree_broadcast":
         numbering = rng.choice(["heap", "levels"])
         return {"segment_bytes": -(-n // rng.randint(1, 9)), "numbering": numbering}
-    if kind.startswith("chain"):
+    if kind.startswith(("chain", "split_binary")):
         return {"segment_bytes": -(-n // rng.randint(1, 9))}
     if kind == "scatter_allgather_broadcast":
         return {"allgather": rng.choice(["ring", "recursive_doubling"])}

@@ -11,7 +11,7 @@ trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel &
 Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
 2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them); Chen
 et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly); Jeaugey 2025 (PAT);
-De Sensi et al., SC 2025 (Bine).
+De Sensi et al., SC 2025 (Bine); Loch & Koslovski, SBAC-PAD 2021 (Sparbit).
 """
 
 import json
@@ -124,10 +124,14 @@ def recursive_doubling_barrier(me, size, n):
     yield from _doubling(me, size, n, "learn")
 
 
-def dissemination_barrier(me, size, n):
-    for r in range(log2_up(size)):
-        there, back = (me + 2**r) % size, (me - 2**r) % size
-        yield f"round {r + 1}", [Send(there, (0,), n, r), Receive(back, n, r, "learn")]
+def dissemination_barrier(me, size, n, radix=2):
+    for r in range(_digits_of(size, radix)):
+        first = r * (radix - 1)
+        distances = [d for d in range(radix**r, radix ** (r + 1), radix**r) if d < size]
+        sends = [Send((me + d) % size, (0,), n, first + i) for i, d in enumerate(distances)]
+        receives = [Receive((me - d) % size, n, first + i, "learn")
+                    for i, d in enumerate(distances)]  # fmt: skip
+        yield f"round {r + 1}", sends + receives
 
 
 def ring_allreduce(me, size, n):
@@ -143,8 +147,11 @@ def ring_allreduce(me, size, n):
             yield name, ops
 
 
-def rabenseifner_allreduce(me, size, n):
+def rabenseifner_allreduce(me, size, n, radix=2):
     """Vector halving with distance doubling, and back."""
+    if radix != 2:
+        yield from _by_digits(me, size, n, radix)
+        return
     power, k = largest_power(size)
     block = cut(n, power)
     whole = (lambda _: tuple(range(power))), n
@@ -166,6 +173,56 @@ def rabenseifner_allreduce(me, size, n):
             mine = sorted(mine + halves[r])
         yield f"allgather {k - r}", ops
     yield from fold(me, size, "fold out", whole, way_out=True)
+
+
+def _by_digits(me, size, n, k):
+    """The same with a k-th of what is left in each round (MPICH's k_reduce_scatter_allgather)."""
+    power, rounds = 1, 0
+    while power * k <= size:
+        power, rounds = power * k, rounds + 1
+    block, turns = cut(n, power), rounds * (2 * k - 3)
+    numbers = max(FOLD_IN, turns + rounds * (k - 1))
+    whole = tuple(range(power))
+    yield from _folds(me, size, power, (whole, n, numbers), False)
+    mine, before = list(whole), []
+    for r in range(rounds):
+        ops, digit = [], me // k**r % k
+        part = len(mine) // k
+        for other in range(k) if me < power else []:
+            if other != digit:
+                peer, give = me + (other - digit) * k**r, mine[other * part :][:part]
+                number = r * (2 * k - 3) + digit + other - 1
+                ops += exchange(peer, give, part * block, number, "combine")
+        before.append(mine)
+        mine = mine[digit * part :][:part]
+        yield f"reduce-scatter {r + 1}", ops
+    for turn, r in enumerate(reversed(range(rounds))):
+        ops, digit, first = [], me // k**r % k, turns + turn * (k - 1) - 1
+        if me < power:
+            length = len(mine) * block
+            peers = [me + ((digit + j) % k - digit) * k**r for j in range(k)]
+            ops = [Send(peers[j], tuple(mine), length, first + j) for j in range(1, k)]
+            ops += [Receive(peers[-j], length, first + j) for j in range(1, k)]
+        mine = before[r]
+        yield f"allgather {turn + 1}", ops
+    yield from _folds(me, size, power, (whole, n, numbers), True)
+
+
+def _folds(me, size, power, message, way_out):
+    """Ranks beyond a power, as many at a time as there are inside; message: blocks, bytes, draw."""
+    blocks, n, numbers = message
+    folds = range(power, size, power)
+    for turn, first in enumerate(folds):
+        number, ops = numbers + 2 * turn + way_out, []
+        if first <= me < first + power:
+            there = me - first
+            ops = [Receive(there, n, number)] if way_out else [Send(there, blocks, n, number)]
+        elif me < power and me + first < size:
+            there = me + first
+            ops = ([Send(there, blocks, n, number)] if way_out else
+                   [Receive(there, n, number, "combine")])  # fmt: skip
+        name = f" {turn + 1}" if len(folds) > 1 else ""
+        yield f"fold {'out' if way_out else 'in'}{name}", ops
 
 
 def swing_allreduce(me, size, n):
@@ -459,17 +516,22 @@ def hierarchical_allgather(me, size, n, node_ranks=8, gather=None, inter_node=No
     """In the end all blocks are one vector, which the broadcast cuts as it likes."""
     within, between = _of_nodes(size, n, node_ranks)
     down = broadcast or {"kind": "binomial_broadcast"}
+    yield from _moving(me, [
+        ("gather", gather or {"kind": "binomial_gather"}, *within),
+        ("inter-node", inter_node or {"kind": "recursive_doubling_allgather"}, *between),
+        ("broadcast", down, size * n, within[1], _parts_of_all(size, n, down)),
+    ])  # fmt: skip
 
-    def part_of_all(group, block):
+
+def _parts_of_all(size, n, down):
+    """Which ranks' blocks are in a block of the vector of all, as a broadcast cuts it."""
+
+    def part(group, block):
         blocks = _numbers_and_blocks(json.dumps(down), len(group), size * n)[1]
         place = blocks.index(block)
         return [rank for rank in range(size) if rank * len(blocks) // size == place]
 
-    yield from _moving(me, [
-        ("gather", gather or {"kind": "binomial_gather"}, *within),
-        ("inter-node", inter_node or {"kind": "recursive_doubling_allgather"}, *between),
-        ("broadcast", down, size * n, within[1], part_of_all),
-    ])  # fmt: skip
+    return part
 
 
 def _of_nodes(size, n, node_ranks):
@@ -882,24 +944,8 @@ def recursive_multiplying_allreduce(me, size, n, radix=4):
     power, rounds = 1, 0
     while power * radix <= size:
         power, rounds = power * radix, rounds + 1
-    numbers = max(FOLD_IN, rounds * (radix - 1))
-    folds = range(power, size, power)  # ranks beyond, as many at a time as there are inside
-
-    def folded(way_out):
-        for turn, first in enumerate(folds):
-            number = numbers + 2 * turn + way_out
-            ops = []
-            if first <= me < first + power:
-                there = me - first
-                ops = [Receive(there, n, number)] if way_out else [Send(there, (0,), n, number)]
-            elif me < power and me + first < size:
-                there = me + first
-                ops = ([Send(there, (0,), n, number)] if way_out else
-                       [Receive(there, n, number, "combine")])  # fmt: skip
-            name = f" {turn + 1}" if len(folds) > 1 else ""
-            yield f"fold {'out' if way_out else 'in'}{name}", ops
-
-    yield from folded(False)
+    folded = (0,), n, max(FOLD_IN, rounds * (radix - 1))
+    yield from _folds(me, size, power, folded, False)
     for r in range(rounds):
         ops = []
         if me < power:
@@ -912,22 +958,26 @@ def recursive_multiplying_allreduce(me, size, n, radix=4):
                 back = others[(digit - j) % radix]
                 ops.append(Receive(back, n, r * (radix - 1) + j - 1, "combine"))
         yield f"round {r + 1}", ops
-    yield from folded(True)
+    yield from _folds(me, size, power, folded, True)
 
 
-def bruck_alltoall(me, size, n):
+def bruck_alltoall(me, size, n, radix=2):
     """A block that has d to go is in place d. What is sent in round r is in the same place there:
-    the bits of d below r say which way it has come.
+    the digits of d below r say which way it has come.
     """
-    for r in range(log2_up(size)):
-        blocks = []
-        for place in range(size):
-            if place & 2**r:
-                source = (me - place % 2**r) % size
-                blocks.append(source * size + (source + place) % size)
-        there, back = (me + 2**r) % size, (me - 2**r) % size
-        length = len(blocks) * n
-        yield f"round {r + 1}", [Send(there, tuple(blocks), length, r), Receive(back, length, r)]
+    for r in range(_digits_of(size, radix)):
+        stride, sends, receives = radix**r, [], []
+        for digit in range(1, radix):
+            blocks = []
+            for place in range(size):
+                if place // stride % radix == digit:
+                    source = (me - place % stride) % size
+                    blocks.append(source * size + (source + place) % size)
+            if blocks:
+                d, number = digit * stride, r * (radix - 1) + digit - 1
+                sends.append(Send((me + d) % size, tuple(blocks), len(blocks) * n, number))
+                receives.append(Receive((me - d) % size, len(blocks) * n, number))
+        yield f"round {r + 1}", sends + receives
 
 
 def binary_tree_broadcast(me, size, n, segment_bytes=8192, numbering="heap"):
@@ -1117,15 +1167,70 @@ def ring_allgather(me, size, n):
         yield "ring", ops
 
 
-def bruck_allgather(me, size, n):
+def bruck_allgather(me, size, n, radix=2):
     held = [me]
-    for r in range(log2_up(size)):
-        there, source = (me - 2**r) % size, (me + 2**r) % size
-        blocks = held[: size - len(held)]
-        yield f"round {r + 1}", [
-            Send(there, tuple(blocks), len(blocks) * n, r), Receive(source, len(blocks) * n, r)
-        ]  # fmt: skip
-        held = held + [(b + 2**r) % size for b in blocks]
+    for r in range(_digits_of(size, radix)):
+        sends, receives, more = [], [], []
+        for j in range(1, radix):
+            d = j * len(held)
+            blocks = held[: max(size - d, 0)]
+            if blocks:
+                number = r * (radix - 1) + j - 1
+                sends.append(Send((me - d) % size, tuple(blocks), len(blocks) * n, number))
+                receives.append(Receive((me + d) % size, len(blocks) * n, number))
+                more += [(block + d) % size for block in blocks]
+        held += more
+        yield f"round {r + 1}", sends + receives
+
+
+def sparbit_allgather(me, size, n):
+    """Loch & Koslovski 2021: every block that goes over a distance is a message of its own."""
+    number = 0
+    for turn, r in enumerate(reversed(range(log2_up(size)))):
+        blocks = [(me - way) % size for way in range(0, size - 2**r, 2 ** (r + 1))]
+        there, back = (me + 2**r) % size, (me - 2**r) % size
+        ops = [Send(there, (block,), n, number + i) for i, block in enumerate(blocks)]
+        ops += [Receive(back, n, number + i) for i in range(len(blocks))]
+        number += len(blocks)
+        yield f"round {turn + 1}", ops
+
+
+def gather_broadcast_allgather(me, size, n, gather=None, broadcast=None):
+    down = broadcast or {"kind": "binomial_broadcast"}
+    yield from _moving(me, [
+        ("gather", gather or {"kind": "binomial_gather"}, n, [range(size)], lambda g, b: [b]),
+        ("broadcast", down, size * n, [range(size)], _parts_of_all(size, n, down)),
+    ])  # fmt: skip
+
+
+@cache
+def _last_in_tree(size, n, segment_bytes):
+    """The last number of draws."""
+    return max(op.number for rank in range(size)
+               for _, ops in binary_tree_broadcast(rank, size, n, segment_bytes, "levels")
+               for op in ops)  # fmt: skip
+
+
+def split_binary_tree_broadcast(me, size, n, segment_bytes=8192):
+    """Odd ranks are below rank 1 and get half 0; segment s of half h is block ``h S + s``."""
+    half = cut(n, 2)
+    segments, ops = max(cut(half, segment_bytes), 1), []
+    for _, done in binary_tree_broadcast(me, size, half, segment_bytes, "levels"):
+        for op in done:
+            if isinstance(op, Send):
+                first = 0 if op.peer % 2 else segments
+                op = replace(op, blocks=(first + op.blocks[0],))
+            ops.append(op)
+    if size > 1:
+        last = _last_in_tree(size, half, segment_bytes) + 1
+        yield "binary tree", ops
+        halves = [tuple(range(segments)), tuple(range(segments, 2 * segments))]
+        if me == 0 or (me == size - 1 and size % 2 == 0):
+            ends = {0: [Send(size - 1, halves[1], half, last)], size - 1: [Receive(0, half, last)]}
+            yield "exchange", ends[me] if size % 2 == 0 else []
+        else:
+            peer = me + 1 if me % 2 else me - 1
+            yield "exchange", exchange(peer, halves[1 - me % 2], half, last, "take")
 
 
 def recursive_doubling_allgather(me, size, n):

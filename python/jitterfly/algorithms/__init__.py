@@ -43,6 +43,7 @@ from .broadcast import (
     HierarchicalBroadcast,
     KnomialBroadcast,
     ScatterAllgatherBroadcast,
+    SplitBinaryTreeBroadcast,
 )
 from .reduce import (
     BinaryTreeReduce,
@@ -57,6 +58,7 @@ from .allgather import (
     BineAllgather,
     BruckAllgather,
     BruckAllgatherv,
+    GatherBroadcastAllgather,
     HierarchicalAllgather,
     LinearAllgatherv,
     NeighborExchangeAllgather,
@@ -65,6 +67,7 @@ from .allgather import (
     RecursiveDoublingAllgather,
     RingAllgather,
     RingAllgatherv,
+    SparbitAllgather,
 )
 from .reduce_scatter import (
     BineReduceScatter,
@@ -125,6 +128,7 @@ __all__ = [
     "DisseminationBarrier",
     "DoubleBinaryTreeAllreduce",
     "DoubleRingBarrier",
+    "GatherBroadcastAllgather",
     "HierarchicalAllgather",
     "HierarchicalAllreduce",
     "HierarchicalBarrier",
@@ -170,6 +174,8 @@ __all__ = [
     "RingReduceScatterv",
     "ScatterAllgatherBroadcast",
     "SegmentedRingAllreduce",
+    "SparbitAllgather",
+    "SplitBinaryTreeBroadcast",
     "SwingAllreduce",
     "TreeBarrier",
 ]

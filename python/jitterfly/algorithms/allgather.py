@@ -1,18 +1,20 @@
-"""Allgather (allgatherv): recursive doubling, Bruck's, PAT, Bine, ring, neighbours, in nodes."""
+"""Allgather (allgatherv): recursive doubling, Bruck's, PAT, Bine, rings, in parts, in nodes."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..fields import frozen_dataclass
-from ..steps import Listed, Shift, Step, power_below, rounds_of
+from ..steps import MOST_WINDOW, Listed, Shift, Step, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm, Irregular
 from .broadcast import BinomialBroadcast
 from .gather_scatter import BinomialGather, LinearGatherv
 from .shared_steps import (
+    MAX_RADIX,
     MOST_PAIRED_RANKS,
     AlgorithmOf,
     Count,
+    all_sent_first,
     bytes_of_counts,
     check_ranks,
     check_step_count,
@@ -26,6 +28,7 @@ from .shared_steps import (
     message_steps,
     nodes_of,
     numbered,
+    shifts_at_once,
     stage,
     swing_blocks,
     swing_partners,
@@ -67,15 +70,30 @@ class RecursiveDoublingAllgather(Algorithm, kind="recursive_doubling_allgather")
 class BruckAllgather(Algorithm, kind="bruck_allgather"):
     """Rank i sends all that it holds to rank ``i - 2^r`` (modulo N) in round r.
 
-    In the last round it sends only what that rank still lacks. `message_bytes` is what one rank
-    contributes, n bytes. A rank sends K = log2(N) messages, rounded up, of 1, 2, 4, ... blocks of n
-    bytes, the last of ``N - 2^(K-1)``; there is no fold. The time to sort the blocks in memory at
-    the end is not counted.
+    In the last round it sends only what that rank still lacks. With `radix` k it sends the ``k^r``
+    blocks that it holds in round r to ranks ``i - k^r``, ``i - 2 k^r``, ..., one after the other,
+    without waiting, and then receives from as many.
+
+    `message_bytes` is what one rank contributes, n bytes. A rank sends K = log2(N) messages,
+    rounded up, of 1, 2, 4, ... blocks of n bytes, the last of ``N - 2^(K-1)``; there is no fold.
+    The time to sort the blocks in memory at the end is not counted.
+
+    Parameters
+    ----------
+    radix : int
+        k, from 2 to 256.
+
+    Raises
+    ------
+    ValueError
+        `radix` out of range.
 
     Notes
     -----
     Without noise it takes ``K alpha + (N - 1) n beta`` on Hockney's network, for every N (Bruck et
     al. 1997). MPICH takes it for short messages where the number of ranks is not a power of two.
+    With a radix it is its `k_brucks`, of 2 unless `MPIR_CVAR_ALLGATHER_BRUCKS_KVAL` is set, and
+    `bruck-k-fanout` of Open MPI's development branch.
 
     Examples
     --------
@@ -85,12 +103,15 @@ class BruckAllgather(Algorithm, kind="bruck_allgather"):
     [[0, 3], [1, 0], [2, 1], [3, 2]]
     """
 
+    added = ("radix",)
+
+    radix: Count = Count(2, least=2, most=MAX_RADIX)
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        messages = []
-        for r in range(rounds_of(ranks)):
-            size = min(1 << r, ranks - (1 << r)) * message_bytes
-            messages.append(message(Shift(ranks - (1 << r)), r, size, f"round {r + 1}"))
-        return collective(messages)
+        def size(stride: int, times: int) -> int:
+            return min(stride, ranks - times * stride) * message_bytes
+
+        return collective(shifts_at_once(ranks, self.radix, size, back=True))
 
 
 @frozen_dataclass()
@@ -349,6 +370,95 @@ class PatAllgather(Algorithm, kind="pat_allgather"):
             message(Shift(d), r, tree_blocks(ranks, d) * message_bytes, f"round {r + 1}")
             for r, d in enumerate(distances)
         ])  # fmt: skip
+
+
+@frozen_dataclass()
+class SparbitAllgather(Algorithm, kind="sparbit_allgather"):
+    """Send each block down a binomial tree from its rank, in messages of its own.
+
+    It has the trees of `PatAllgather`, over the distances ..., 4, 2, 1. What a rank sends over one
+    of them are blocks that do not lie side by side in memory: it sends each by itself, one after
+    the other, without waiting, and then receives as many. So no block is copied.
+
+    `message_bytes` is what one rank contributes, n bytes. A rank sends N - 1 messages of n bytes,
+    in log2(N) rounds, rounded up; from 1024 messages of a round on it receives before it sends on.
+    There are as many steps, which take memory: up to 2^17 + 1 ranks, else a ValueError when the
+    case is made.
+
+    Notes
+    -----
+    A rank takes the messages of a round in a fixed order. Where links and memory do not matter, it
+    takes as many latencies as `PatAllgather`, and more CPU time. It is Open MPI's `sparbit`.
+
+    References
+    ----------
+    Loch & Koslovski, "Sparbit: a new logarithmic-cost and data locality-aware MPI Allgather
+    algorithm", SBAC-PAD 2021.
+
+    Examples
+    --------
+    Distance of each message on six ranks, in the order in which they are sent:
+
+    >>> steps = SparbitAllgather().steps(6, 1)
+    >>> [step.partners.distance for step in steps if step.partners and step.sends]
+    [4, 2, 1, 1, 1]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")
+        steps: list[Step] = []
+        draw = 0
+        for r, d in enumerate(1 << r for r in reversed(range(rounds_of(ranks)))):
+            blocks = [
+                message(Shift(d), draw + turn, message_bytes, "")
+                for turn in range(tree_blocks(ranks, d))
+            ]
+            draw += len(blocks)
+            at_once = [
+                step
+                for first in range(0, len(blocks), MOST_WINDOW)
+                for step in all_sent_first(blocks[first : first + MOST_WINDOW])
+            ]
+            steps += in_one_row(at_once, f"round {r + 1}")
+        return collective(steps)
+
+
+@frozen_dataclass()
+class GatherBroadcastAllgather(Algorithm, kind="gather_broadcast_allgather"):
+    """Gather all blocks at rank 0, then broadcast them from there.
+
+    `message_bytes` is what one rank contributes, n bytes: N n bytes are broadcast.
+
+    Parameters
+    ----------
+    gather, broadcast : Algorithm, dict or str
+        What is done one after the other. A text is its kind, such as "linear_gather".
+
+    Raises
+    ------
+    ValueError
+        A parameter that is no such algorithm, or does not fit the case, when that is made.
+
+    Notes
+    -----
+    Without noise it takes as long as both together. It is Open MPI's `linear`, which chooses both
+    parts anew (Pjesivac-Grbovic et al. 2007).
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in GatherBroadcastAllgather().message_levels(3)]
+    [[[1, 0]], [[2, 0]], [[0, 2]], [[0, 1]]]
+    """
+
+    gather: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
+    broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        up = message_steps(self.gather, "gather", ranks, message_bytes)
+        down = message_steps(self.broadcast, "broadcast", ranks, ranks * message_bytes)
+        return collective(numbered([in_one_row(up, "gather"), in_one_row(down, "broadcast")]))
 
 
 @frozen_dataclass()

@@ -6,12 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import frozen_dataclass
-from ..steps import MOST_WINDOW, Listed, PairArray, Range, Shift, Step, Xor, power_below, rounds_of
-from .algorithm import Forwarded
+from ..steps import Listed, PairArray, Range, Shift, Step, Xor, power_below, rounds_of
+from .algorithm import Algorithm, Forwarded
 from .broadcast import BinomialBroadcast
 from .reduce import BinomialReduce
 from .shared_steps import (
     FOLD_IN,
+    MAX_RADIX,
     AlgorithmOf,
     Count,
     SegmentBytes,
@@ -29,14 +30,13 @@ from .shared_steps import (
     message_steps,
     numbered,
     pipelined,
+    rounds_of_radix,
     segments_of,
     spread_down,
     swing_partners,
     swings,
 )
 
-_MAX_RADIX = 256
-assert _MAX_RADIX <= MOST_WINDOW
 _BINOMIAL = BinomialReduce(), BinomialBroadcast()
 
 
@@ -110,25 +110,15 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
     [[0, 1], [1, 2], [2, 0]]
     """
 
-    radix: Count = Count(4, least=2, most=_MAX_RADIX)
+    radix: Count = Count(4, least=2, most=MAX_RADIX)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_ranks(self, ranks)
         k, n, power, rounds = self.radix, message_bytes, 1, 0
         while power * k <= ranks:
             power, rounds = power * k, rounds + 1
-        beyond = range(power, ranks, power)
-        check_step_count(self, 2 * (rounds * (k - 1) + len(beyond)), "radix must be lower")
-        steps: list[Step] = []
         # Draws of the fold come after those of the rounds; with k = 2 they are those of all others.
-        fold = max(FOLD_IN, rounds * (k - 1))
-        folded = [(first, min(first + power, ranks)) for first in beyond]
-        names = [f" {turn + 1}" if len(folded) > 1 else "" for turn in range(len(folded))]
-        for turn, (first, end) in enumerate(folded):
-            partners = Range(first, end, -first)
-            steps.append(
-                message(partners, fold + 2 * turn, n, f"fold in{names[turn]}", combine=True)
-            )
+        steps, after = _folds(self, ranks, power, n, max(FOLD_IN, rounds * (k - 1)))
         for r in range(rounds):
             window = []
             for other in range(1, k):
@@ -137,10 +127,34 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
                 draw = r * (k - 1) + other - 1
                 window.append(message(listed, draw, n, label, combine=True))
             steps += all_sent_first(window)
-        for turn, (first, end) in enumerate(folded):
-            partners = Range(0, end - first, first)
-            steps.append(message(partners, fold + 2 * turn + 1, n, f"fold out{names[turn]}"))
-        return collective(steps) + self.forward_steps(ranks)
+        return collective(steps + after) + self.forward_steps(ranks)
+
+
+def _folds(
+    algorithm: Algorithm, ranks: int, power: int, n: int, draw: int
+) -> tuple[list[Step], list[Step]]:
+    """Ranks beyond a power of the radix send their vector to i modulo it; and get the result.
+
+    `draw` is the number of the first draws.
+    """
+    beyond = [(first, min(first + power, ranks)) for first in range(power, ranks, power)]
+    check_step_count(algorithm, 2 * len(beyond), "radix must be lower")
+    before, after = [], []
+    for turn, (first, end) in enumerate(beyond):
+        name = f" {turn + 1}" if len(beyond) > 1 else ""
+        there, back = Range(first, end, -first), Range(0, end - first, first)
+        before.append(message(there, draw + 2 * turn, n, f"fold in{name}", combine=True))
+        after.append(message(back, draw + 2 * turn + 1, n, f"fold out{name}"))
+    return before, after
+
+
+def _of_digit_sum(ranks: int, stride: int, radix: int, total: int) -> PairArray:
+    """Exchanges of ranks that differ in the digit of that stride, whose digits have that sum."""
+    rank = np.arange(ranks)
+    digit = rank // stride % radix
+    other = total - digit
+    meets = (other >= 0) & (other < radix) & (other != digit)
+    return np.stack([rank, rank + (other - digit) * stride], axis=1)[meets]
 
 
 def _in_groups(ranks: int, stride: int, radix: int, distance: int) -> PairArray:
@@ -245,16 +259,28 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     power of two P = 2^K send their vector to ``i - P`` first, and get the result at the end (a far
     fold; MPICH folds neighbours).
 
+    With `radix` k, P is a power of k, and in each round those k ranks exchange parts that differ in
+    one digit of their number to the base k: in the first half with one after the other, by their
+    numbers, each with its part of a k-th of what is left; on the way back a rank sends what it has
+    to k - 1 others, without waiting, and then receives from as many. Ranks beyond send to i modulo
+    P.
+
     `message_bytes` is the vector, n bytes, cut into P blocks of n / P (rounded up). A rank sends 2
     K messages, of P/2, P/4, ... 1 blocks and back; the fold adds two of n bytes. Unless n is 0, a
     block has at least one byte: with fewer bytes than blocks a rank sends more than an
     implementation would.
 
+    Parameters
+    ----------
+    radix : int
+        k, from 2 to 256. With another than 2 messages are listed, which takes memory: up to 2^22
+        ranks, else a ValueError when the case is made.
+
     Notes
     -----
     Without noise it takes ``2 K alpha + 2 (P - 1)/P n beta + (P - 1)/P n gamma`` on Hockney's
     network and P ranks. It suits long vectors on many ranks (Rabenseifner 2004; Thakur et al.
-    2005).
+    2005). With a radix it is MPICH's `k_reduce_scatter_allgather`.
 
     References
     ----------
@@ -268,7 +294,13 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
     [[0, 1], [1, 0], [2, 3], [3, 2]]
     """
 
+    added = ("radix",)
+
+    radix: Count = Count(2, least=2, most=MAX_RADIX)
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        if self.radix != 2:
+            return collective(self._of_digits(ranks, message_bytes)) + self.forward_steps(ranks)
         n, power = message_bytes, power_below(ranks)
         block, rounds = block_bytes(n, power), power.bit_length() - 1
         messages = fold_in(ranks, n, combine=True) + halving_steps(power, block)
@@ -276,6 +308,31 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
             mask, label = power >> r + 1, f"allgather {r + 1}"
             messages.append(message(Xor(mask, power), rounds + r, (1 << r) * block, label))
         return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
+
+    def _of_digits(self, ranks: int, n: int) -> list[Step]:
+        """The messages with a radix."""
+        check_ranks(self, ranks)
+        k = self.radix
+        strides = [stride for stride in rounds_of_radix(ranks + 1, k) if stride * k <= ranks]
+        power, rounds, pairs = k ** len(strides), len(strides), 2 * k - 3
+        block, back = block_bytes(n, power), rounds * pairs
+        before, after = _folds(self, ranks, power, n, max(FOLD_IN, back + rounds * (k - 1)))
+        messages: list[Step] = []
+        for r, stride in enumerate(strides):
+            part = [
+                message(Listed(_of_digit_sum(power, stride, k, turn + 1)), r * pairs + turn,
+                        power // (stride * k) * block, "", combine=True)
+                for turn in range(pairs)
+            ]  # fmt: skip
+            messages += in_one_row(part, f"reduce-scatter {r + 1}")
+        for r, stride in enumerate(reversed(strides)):
+            part = [
+                message(Listed(_in_groups(power, stride, k, other)), back + r * (k - 1) + other - 1,
+                        k**r * block, "")
+                for other in range(1, k)
+            ]  # fmt: skip
+            messages += in_one_row(all_sent_first(part), f"allgather {r + 1}")
+        return before + messages + after
 
 
 @frozen_dataclass()

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..fields import check_choice, frozen_dataclass
 from ..imbalance import Counts
-from ..steps import MOST_WINDOW, Shift, Step, Xor, power_below, rounds_of
+from ..steps import MOST_WINDOW, Shift, Step, Xor, power_below
 from .algorithm import Algorithm, Irregular
 from .shared_steps import (
+    MAX_RADIX,
     MOST_PAIRED_RANKS,
     Count,
     all_sent_first,
@@ -21,6 +22,7 @@ from .shared_steps import (
     in_one_row,
     message,
     pairwise_steps,
+    shifts_at_once,
     sized_messages,
 )
 
@@ -30,18 +32,31 @@ class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
     """Rank i sends to ``i + 2^r`` (modulo N), in round r, all blocks that have such a way to go.
 
     A block for the rank at distance d goes over the distances 2^r whose bits d has; on its way it
-    is in the messages of other ranks. The time to sort the blocks in memory before and after is not
-    counted.
+    is in the messages of other ranks. With `radix` k it goes over the distances ``j k^r`` where
+    digit r of d to the base k is j; a rank sends the messages of j = 1, 2, ... k - 1 one after the
+    other, without waiting, and then receives as many. The time to sort the blocks in memory before
+    and after is not counted.
 
     `message_bytes` is a block, that of one rank for one other: n bytes. A rank sends log2(N)
     messages, rounded up: that of round r has n bytes for each d from 1 to N - 1 with bit r, which
     are N/2 where N is a power of two.
 
+    Parameters
+    ----------
+    radix : int
+        k, from 2 to 256.
+
+    Raises
+    ------
+    ValueError
+        `radix` out of range.
+
     Notes
     -----
     Without noise it takes ``K (alpha + N/2 n beta)`` on Hockney's network and 2^K ranks. It sends
     few messages, and each block log2(N) / 2 times on average, which suits short messages (Bruck et
-    al. 1997; Thakur et al. 2005).
+    al. 1997; Thakur et al. 2005). A higher radix has fewer rounds and sends a block less often. It
+    is MPICH's `k_brucks`, of 2 unless `MPIR_CVAR_ALLTOALL_BRUCKS_KVAL` is set.
 
     Examples
     --------
@@ -51,18 +66,21 @@ class BruckAlltoall(Algorithm, kind="bruck_alltoall"):
     [3, 2, 2]
     """
 
+    added = ("radix",)
+
+    radix: Count = Count(2, least=2, most=MAX_RADIX)
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        messages = []
-        for r in range(rounds_of(ranks)):
-            size = blocks_with_bit(ranks, r) * message_bytes
-            messages.append(message(Shift(1 << r), r, size, f"round {r + 1}"))
-        return collective(messages)
+        def size(stride: int, digit: int) -> int:
+            return blocks_with_digit(ranks, stride, digit, self.radix) * message_bytes
+
+        return collective(shifts_at_once(ranks, self.radix, size))
 
 
-def blocks_with_bit(ranks: int, bit: int) -> int:
-    """Count the distances below `ranks` that have this bit."""
-    whole, left = divmod(ranks, 2 << bit)
-    return (whole << bit) + max(left - (1 << bit), 0)
+def blocks_with_digit(ranks: int, stride: int, digit: int = 1, radix: int = 2) -> int:
+    """Count the distances below `ranks` whose digit of a power of the radix is this one."""
+    whole, left = divmod(ranks, stride * radix)
+    return whole * stride + min(max(left - digit * stride, 0), stride)
 
 
 @frozen_dataclass()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from ..fields import check_choice, frozen_dataclass
-from ..steps import Range, Shift, Step, Xor, power_below, rounds_of
+from ..steps import Range, Step, Xor, power_below, rounds_of
 from .algorithm import MOST_ROUNDS, Algorithm
 from .broadcast import BinomialBroadcast
 from .shared_steps import (
+    MAX_RADIX,
     AlgorithmOf,
     Count,
     check_ranks,
@@ -23,6 +24,7 @@ from .shared_steps import (
     message,
     nodes_of,
     numbered,
+    shifts_at_once,
     spread_down,
     stage,
 )
@@ -32,13 +34,28 @@ from .shared_steps import (
 class DisseminationBarrier(Algorithm, kind="dissemination_barrier"):
     """Rank i sends to rank ``i + 2^r`` (modulo N), in round r, which ranks are there.
 
+    With `radix` k it sends to ranks ``i + k^r``, ``i + 2 k^r``, ..., one after the other, without
+    waiting, and then receives from as many.
+
     `message_bytes` is the size of its messages. A rank sends log2(N) messages, rounded up; there is
     no fold. It is MPICH's barrier (Hensgen et al. 1988).
+
+    Parameters
+    ----------
+    radix : int
+        k, from 2 to 256.
+
+    Raises
+    ------
+    ValueError
+        `radix` out of range.
 
     Notes
     -----
     Without noise it takes ``A + (K - 1) max(A, g + (n - 1) G)``, ``A = 2 o + L + (n - 1) G``, on a
-    LogGP network.
+    LogGP network. With a radix it is MPICH's `k_dissemination`, of 2 unless
+    `MPIR_CVAR_BARRIER_DISSEM_KVAL` is set; in its last round MPICH also sends over distances of N
+    and more, to ranks that it has told before.
 
     References
     ----------
@@ -52,13 +69,12 @@ class DisseminationBarrier(Algorithm, kind="dissemination_barrier"):
     [[0, 1], [1, 2], [2, 3], [3, 0]]
     """
 
+    added = ("radix",)
+
+    radix: Count = Count(2, least=2, most=MAX_RADIX)
+
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        return collective(
-            [
-                message(Shift(1 << r), r, message_bytes, f"round {r + 1}")
-                for r in range(rounds_of(ranks))
-            ]
-        )
+        return collective(shifts_at_once(ranks, self.radix, lambda *_: message_bytes))
 
 
 @frozen_dataclass()

@@ -421,6 +421,12 @@ _OTHER_ALLREDUCES = [
         summary="whole vectors among 4 ranks in a round: the fewest rounds, more messages",
     ),
     Candidate(
+        "rabenseifner_4",
+        _always("rabenseifner_allreduce", radix=4),
+        usual=False,
+        summary="rabenseifner among 4 ranks in a round: fewer rounds, more messages",
+    ),
+    Candidate(
         "swing",
         _always("swing_allreduce"),
         usual=False,
@@ -483,6 +489,26 @@ _OTHERS = {
             "all that is held with partners on both sides, the fewest blocks farthest",
             on_levels=True,
         ),
+        Candidate(
+            "sparbit",
+            _always("sparbit_allgather"),
+            usual=False,
+            summary="pat with a message for each block, so that none is copied",
+            called={"Open MPI": "7 sparbit"},
+        ),
+        Candidate(
+            "gather_broadcast",
+            _always("gather_broadcast_allgather"),
+            usual=False,
+            summary="a binomial gather to rank 0, then a binomial broadcast from it",
+            called={"Open MPI": "1 linear"},
+        ),
+        Candidate(  # a tuning file would have to name the radix, as in the other two
+            "bruck_4",
+            _always("bruck_allgather", radix=4),
+            usual=False,
+            summary="bruck among 4 ranks in a round, of 3 messages at once: fewer rounds",
+        ),
     ),
     "reduce_scatter": (
         _bine(
@@ -498,6 +524,12 @@ _OTHERS = {
         _bine("scatter", "down a binomial tree with children on both sides, with all blocks below"),
     ),
     "barrier": (
+        Candidate(
+            "dissemination_4",
+            _always("dissemination_barrier", radix=4),
+            usual=False,
+            summary="rank i tells 3 others in a round: fewer rounds, more messages",
+        ),
         Candidate(
             "linear",
             _always("linear_barrier"),
@@ -541,6 +573,13 @@ _OTHERS = {
                     "down a binary tree",
                     "5 binary_tree",
                 ),
+                (
+                    "split_binary_tree",
+                    "split_binary_tree_broadcast",
+                    {},
+                    "halved: each half down a half of a binary tree",
+                    "4 split_binary_tree",
+                ),
             )
         ),
         Candidate(
@@ -582,6 +621,12 @@ _OTHERS = {
     ),
     # Open MPI's has all messages under way, MPICH's 32 unless it is told another number.
     "alltoall": (
+        Candidate(
+            "bruck_4",
+            _always("bruck_alltoall", radix=4),
+            usual=False,
+            summary="bruck with 3 messages in a round at once: fewer rounds, fewer bytes",
+        ),
         *(
             Candidate(
                 name,

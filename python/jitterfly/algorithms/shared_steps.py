@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..fields import Converted, as_integer, check_choice, check_integer, shorten
 from ..network import MOST_BYTES
 from ..steps import (
     MESSAGE,
+    MOST_WINDOW,
     OBSERVE,
     RECEIVES_ONLY,
     SENDS_ONLY,
@@ -44,6 +45,11 @@ MOST_PAIRED_RANKS = 2**13
 """Of an algorithm that lists messages of each rank in as many steps as ranks, with their sizes."""
 MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
+
+
+MAX_RADIX = 256
+"""The most ranks that exchange messages at once, where that is a parameter."""
+assert MAX_RADIX <= MOST_WINDOW
 
 
 FOLD_IN, FOLD_OUT = 62, 63
@@ -246,6 +252,38 @@ def all_sent_first(messages: list[Step]) -> list[Step]:
         for place, step in enumerate(messages)
     ]
     return sent + received
+
+
+def rounds_of_radix(ranks: int, radix: int) -> list[int]:
+    """The distances 1, k, k^2, ... below so many ranks."""
+    strides = [1]
+    while strides[-1] * radix < ranks:
+        strides.append(strides[-1] * radix)
+    return strides if ranks > 1 else []
+
+
+def shifts_at_once(
+    ranks: int, radix: int, size_of: Callable[[int, int], int], *, back: bool = False
+) -> list[Step]:
+    """Rounds in which a rank sends over distances s, 2 s, ... (k - 1) s and then receives as many.
+
+    Parameters
+    ----------
+    ranks, radix : int
+        The distances s are 1, k, k^2, ...; nothing goes over N or more.
+    size_of : callable
+        The bytes of a message, of s and the multiple of it.
+    back : bool
+        Whether to ranks with lower numbers.
+    """
+    steps = []
+    for r, stride in enumerate(rounds_of_radix(ranks, radix)):
+        window = []
+        for turn, d in enumerate(range(stride, min(stride * radix, ranks), stride)):
+            draw, size = r * (radix - 1) + turn, size_of(stride, turn + 1)
+            window.append(message(Shift(ranks - d if back else d), draw, size, ""))
+        steps += in_one_row(all_sent_first(window), f"round {r + 1}")
+    return steps
 
 
 def collective(messages: list[Step]) -> list[Step]:

@@ -19,7 +19,7 @@ from ..algorithms import (
     ScatterAllgatherBroadcast,
     SegmentedRingAllreduce,
 )
-from ..algorithms.alltoall import blocks_with_bit
+from ..algorithms.alltoall import blocks_with_digit
 from ..algorithms.shared_steps import block_bytes, segments_of, tree_blocks
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
@@ -479,6 +479,7 @@ def _halving_and_doubling(case: Case) -> tuple[list[Message], list[Message]]:
 
 def _rabenseifner(case: Case) -> int:
     """Return the time of recursive halving, then doubling, with the fold before and after."""
+    _check_radix(case)
     n = case.message_bytes
     halving, doubling = _halving_and_doubling(case)
     rounds = [*enumerate(halving), *zip(reversed(range(len(doubling))), doubling, strict=True)]
@@ -555,8 +556,23 @@ def _blocks_held(case: Case) -> list[int]:
 
 def _bruck(case: Case, blocks: Callable[[int, int], int]) -> int:
     """The time of rounds in which `blocks` are sent: how many, of the ranks and the round."""
+    _check_radix(case)
     sizes = [case.message_bytes * blocks(case.ranks, r) for r in range(rounds_of(case.ranks))]
     return in_a_row([message(case, size) for size in sizes])
+
+
+def _check_radix(case: Case) -> None:
+    """Raise ValueError where a rank has several messages under way."""
+    radix = getattr(case.algorithm, "radix", 2)
+    if radix != 2:
+        raise ValueError(
+            f"radix must be 2 for this closed form, got {radix}; Result.noise_free has the value"
+        )
+
+
+def _dissemination(case: Case) -> int:
+    """Return the time of messages over distances 1, 2, 4, ..."""
+    return _bruck(case, lambda *_: 1)
 
 
 def _ring(case: Case, size: int, combine: bool = False) -> int:
@@ -610,14 +626,12 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "binomial_reduce": _reduce,
     "binomial_scatter": partial(_scatter, subtrees=_knomial),
     "bruck_allgather": lambda case: _bruck(case, lambda n, r: min(1 << r, n - (1 << r))),
-    "bruck_alltoall": partial(_bruck, blocks=blocks_with_bit),
+    "bruck_alltoall": partial(_bruck, blocks=lambda n, r: blocks_with_digit(n, 1 << r)),
     "butterfly": _butterfly,
     "butterfly_reduce_scatter": _butterfly_reduce_scatter,
     "chain_broadcast": _chain,
     "chain_reduce": partial(_chain, combine=True),
-    "dissemination_barrier": lambda case: in_a_row(
-        [message(case, case.message_bytes)] * rounds_of(case.ranks)
-    ),
+    "dissemination_barrier": _dissemination,
     "double_ring_barrier": _double_ring,
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
