@@ -209,6 +209,19 @@ def test_what_a_step_is_made_of_is_checked():
         message([[0, 1]], 0, 8, "")
 
 
+def test_messages_of_a_step_may_differ_in_size():
+    step = message(Shift(1), 0, np.array([3, 0, 8]), "uneven")
+    assert step.sizes(3).tolist() == [3, 0, 8]
+    assert step.bytes == 8
+    assert message(Shift(1), 0, np.array([8, 8, 8]), "even") == message(Shift(1), 0, 8, "even")
+    checked_steps(Sends((*collective([step]),)), 3, 8)
+    with pytest.raises(ValueError, match="sizes of messages are not as many as the messages"):
+        checked_steps(Sends((*collective([step]),)), 4, 8)
+    for sizes in ([-1, 2], [0.5, 2.0], [[1, 2]]):
+        with pytest.raises(ValueError, match=r"^size must be an integer of at least 0, or "):
+            message(Shift(1), 0, np.array(sizes), "")
+
+
 def test_ranks_may_be_numpys():
     algorithm = jf.RingAllreduce()
     for ranks in (np.int64(5), np.arange(1, 6), [np.int32(3)], range(1, 3)):

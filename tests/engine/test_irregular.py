@@ -106,7 +106,7 @@ CASES = [
     (kind, levels, number)
     for kind in KINDS
     for levels in (False, True)
-    for number in range(at_most(30, 1))
+    for number in range(at_most(10, 1))
 ]
 
 

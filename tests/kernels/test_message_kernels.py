@@ -22,12 +22,14 @@ from support.emulated_kernels import (
 from support.kernel_cases import ALL_NOISES, COSTS
 from support.message_cases import (
     COST_ENTRIES,
+    COUNTED,
     MESSAGE_PROGRAMS,
     as_lists,
     make_messages,
     message_case,
     noisy_case,
     with_clocks,
+    with_counts,
     with_uneven_ranks,
     with_windows,
 )
@@ -49,6 +51,13 @@ def test_programs(kernels, program):
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])
 def test_random_programs(kernels, family):
     check(kernels, [varied_messages(family(number), number) for number in range(scaled(60))])
+
+
+def test_collectives_with_counts(kernels):
+    """Messages of a step differ in size, half steps too; some are not sent."""
+    pairs = [(kind, noise) for kind in COUNTED for noise in some(ALL_NOISES, 4)]
+    check(kernels, [varied_messages(with_counts(kind, noise, 3 + number % 9), number)
+                    for number, (kind, noise) in enumerate(pairs)])  # fmt: skip
 
 
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])

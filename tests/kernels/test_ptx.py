@@ -48,7 +48,13 @@ from support.emulated_kernels import (
 from support.emulated_schedules import random_schedule_runs, same_schedule
 from support.kernel_cases import ALL_NOISES, PROGRAMS, make
 from support.lean_cases import random_lean_case
-from support.message_cases import MESSAGE_PROGRAMS, make_messages, with_rank_speeds
+from support.message_cases import (
+    COUNTED,
+    MESSAGE_PROGRAMS,
+    make_messages,
+    with_counts,
+    with_rank_speeds,
+)
 from support.paths import CUDA, PTX, ROOT
 
 import jitterfly.congestion as jc
@@ -143,6 +149,9 @@ def engine_runs():
         runs.append(varied_messages(case, number))
         if number % 3 == 0:
             runs.append(varied_messages(with_rank_speeds(case, random.Random(number)), number))
+    for number, noise in enumerate(ALL_NOISES):
+        case = with_counts(COUNTED[number % len(COUNTED)], noise, 3 + number % 4)
+        runs.append(varied_messages(case, number))
     # Several ranks in a thread. Observing is what takes time.
     quiet = {"hidden": frozenset(range(1, 8))}
     for number, noise in enumerate(ALL_NOISES):

@@ -1,5 +1,7 @@
 """Random cases of all collectives as a user writes them, and their runs in the reference."""
 
+import numpy as np
+
 from . import textbook
 from .links import Machine, Network
 from .programs import ProgramRun
@@ -142,7 +144,8 @@ def random_pair(rng, jf, kind, *, levels=False):
         within = tuple(level for level in range(1, k) if rng.random() < rng.choice([0.5, 1]))
         algorithm["copy_levels"] = list(within) or None
     cycles, work = rng.randint(1, 3), rng.choice([0, 1, 10**6, 7_000_123])
-    longest = max(part.transit(n) for part in parts)
+    most = n * max(np.sum(options.get("counts", 1)), 1)  # bytes of a message
+    longest = max(part.transit(int(most)) for part in parts)
     noise, sources = random_sources(rng, jf, ranks, longest)
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(
         {key: value for key, value in algorithm.items() if value is not None}),

@@ -24,9 +24,17 @@ from reference.messages import (
 )
 from reference.random_noise import random_delay, random_hosts, random_nodes
 
+import jitterfly as jf
 from jitterfly import _core
+from jitterfly.program import _engine_steps as engine_steps
 from support.kernel_cases import ALL_NOISES, COSTS, NOISES, any_noise
 
+COUNTED = (
+    "pairwise_alltoallv", "linear_alltoallv", "ring_allgatherv", "bruck_allgatherv",
+    "neighbor_exchange_allgatherv", "ring_reduce_scatterv", "recursive_halving_reduce_scatterv",
+)  # fmt: skip
+"""Collectives whose messages differ in size within a step."""
+_ROW = 4  # of a step's numbers
 _MOST_MEETINGS = 2000  # of work and intervals, where the engine goes from one to the next
 # Links that are occupied for longer than CPUs, and not at all.
 COST_ENTRIES = ((900, 1900, 1_000_000, 3000), (900, 1100, 1_000_000, 0))
@@ -94,6 +102,30 @@ def make_messages(program, noise, ranks, **changes):
     case = MessageCase(ranks, tuple(steps.made), COST_ENTRIES, COSTS, sources, tuple(jitters),
                        seed=2**63 + 5)  # fmt: skip
     return replace(case, **changes)
+
+
+def with_counts(kind, noise, ranks, **changes):
+    """A collective whose messages differ in size, and of which some are empty, on so many ranks."""
+    rng = random.Random(f"{kind} {ranks}")
+    counts = [[rng.choice([0, 1, 40]) for _ in range(ranks)] for _ in range(ranks)]
+    table = {"kind": kind, "counts": counts if "alltoall" in kind else counts[0]}
+    network = jf.LogGOPS(L="1us", o="1ns", g="2ns", G="0.1ns", O="10ps", gamma="20ps")
+    case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(table), network=network, message_bytes=8)
+    steps, listed = engine_steps(case.compiled_steps)
+    steps[:, _ROW] = -1
+    steps[-1, _ROW] = 0
+    entries = tuple(map(tuple, case.compiled_steps.table.entries))
+    made = make_messages("ring", noise, ranks)
+    jitters = [
+        (cost, source if source.role == "jitter" else replace(source, way=entries[cost][2]))
+        for cost in range(len(entries))
+        for source in made.sources
+        if source.role == "jitter" or getattr(source, "way", None) is not None
+    ]
+    return replace(
+        made, program_steps=tuple(map(tuple, steps.tolist())), messages=entries,
+        listed=tuple(map(tuple, listed.tolist())), jitters=tuple(jitters),
+        combines=case.compiled_steps.table.combines, **changes)  # fmt: skip
 
 
 def fitted(source, ranks):

@@ -166,16 +166,14 @@ def message(
     ValueError
         `partners` is no map of them; `draw`, `size` or `repeat` is no integer, or negative.
     """
-    if isinstance(size, np.ndarray) and size.ndim:
-        partners, size = _read_sizes(partners, size)
     if not isinstance(partners, Partners):
         raise ValueError(
             f"partners must be Shift, Xor, BinomialTree, Range or Listed, got {shorten(partners)}"
         )
-    draw, size, repeat = (
-        _read_count(name, value)
-        for name, value in (("draw", draw), ("size", size), ("repeat", repeat))
-    )
+    if isinstance(size, np.ndarray) and size.ndim:
+        partners, size = _read_sizes(partners, size)
+    given: list[tuple[str, Any]] = [("draw", draw), ("size", size), ("repeat", repeat)]
+    draw, size, repeat = (_read_count(name, value) for name, value in given)
     return Step(MESSAGE, draw, 0, label, None, partners, size, combine, repeat, occupies)
 
 
