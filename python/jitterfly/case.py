@@ -30,7 +30,7 @@ from .fields import (
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed
 from .network import MOST_BYTES, Network, NetworkOrText, check_network
-from .noise import Congestion, Noise
+from .noise import Congestion, MessageNoise, NetworkWeather, Noise, StepNoise
 from .noise.source import (
     MAX_WALKED,
     NO_HOSTS,
@@ -485,6 +485,8 @@ def _check_messages(case: Case) -> None:
     case.network.check_gap(gap)
     for noise in case.placed_noise:
         noise.check(case.ranks, compiled.longest_transit)
+    if any(step.switch is not None for step in compiled.steps):
+        _check_switches(case)
     if case.draws_speeds:
         _check_slowed(case)
     if case.is_routed and (case.L_factor is not None or case.G_factor is not None):
@@ -499,6 +501,19 @@ def _check_messages(case: Case) -> None:
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )
+
+
+def _check_switches(case: Case) -> None:
+    """Raise ValueError for noise of each message, which would meet those inside of switches."""
+    for place, noise in enumerate(case.noise):
+        of_steps = isinstance(noise, StepNoise) and noise.during != "compute"
+        of_weather = isinstance(noise, NetworkWeather) and noise.longer is None
+        if of_steps or of_weather or isinstance(noise, (MessageNoise, Congestion)):
+            raise ValueError(
+                f"{name_in_case(place, noise.kind)} must be left out with {case.algorithm.kind}, "
+                "in which switches combine: it delays each message or step of a rank, and what "
+                "switches do is none; give noise of the CPU, jitter, or weather with longer"
+            )
 
 
 def _shortest_work(case: Case) -> int:

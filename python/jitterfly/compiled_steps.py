@@ -41,6 +41,7 @@ from .steps import (
     MessageCosts,
     Sized,
     Step,
+    Switch,
     Xor,
     numbers_per_cycle,
     power_below,
@@ -431,6 +432,16 @@ def _after_barrier(barrier: list[Step], collective: list[Step]) -> list[Step]:
     return made
 
 
+def _at_switches(switch: Switch, cost: MessageCosts) -> MessageCosts:
+    """Return the costs of a message to, in or from switches: the CPU time of one rank, or none."""
+    way = cost.transit + switch.ticks
+    if switch.part == "post":
+        return MessageCosts(cost.send, 0, way, 0)
+    if switch.part == "result":
+        return MessageCosts(0, cost.receive, way, 0)
+    return MessageCosts(0, 0, 0, 0)
+
+
 class _Messages:
     """The costs of messages, by their class.
 
@@ -501,6 +512,8 @@ class _Messages:
             assert step.partners is not None
             pairs = step.partners.pair_array(ranks)
         classes = np.zeros(len(pairs), dtype=np.int64)
+        if step.switch is not None:
+            return pairs, self._classes_at_switches(step.switch, pairs)
         if isinstance(self._network, Hierarchy):
             classes = self._network.levels_between(pairs[:, 0], pairs[:, 1], ranks)
             if self._network.shared_card:
@@ -515,6 +528,25 @@ class _Messages:
         if self._speed_of is not None and step.kind == MESSAGE and step.combine:
             classes = classes + len(self._networks) * self._speed_of[pairs[:, 1]]
         return pairs, classes
+
+    def _classes_at_switches(
+        self, switch: Switch, pairs: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the classes of messages between ranks and switches, which have one rank's link."""
+        classes = np.zeros(len(pairs), dtype=np.int64)
+        if switch.part == "combine":
+            return classes
+        own = pairs[:, 0 if switch.part == "post" else 1]
+        level = switch.level % len(self._networks)
+        classes += level
+        below = len(self._networks) * len(self._factors)
+        for distinct, place in self._slower:
+            classes += below * place[own]
+            below *= len(distinct)
+        if isinstance(self._network, Hierarchy) and self._network.shared_card and level:
+            node = self._network.slots(self._ranks)[own] // self._network.spans[0]
+            classes += below * (np.bincount(node)[node] - 1)
+        return classes
 
     def _parts_of(self, of_class: int) -> tuple[int, int, int, int]:
         """The parts of a class: level, receiver's speed, link's factors, messages at a card."""
@@ -542,7 +574,7 @@ class _Messages:
             own = (
                 tuple(map(self._way, present))
                 if forwards
-                else self._entries(present, step.bytes, step.combine, step.occupies)
+                else self._entries(present, step.bytes, step.combine, step.occupies, step.switch)
             )
             of_step.append(own if len(set(own)) > 1 else own[:1])
         known = zip(*self._known, strict=True) if self._known else ((), (), (), ())
@@ -550,7 +582,12 @@ class _Messages:
         return CostTable(entries, tuple(of_step), loads, combines, slower)
 
     def _entries(
-        self, classes: list[int], size: int, combines: bool, occupies: bool
+        self,
+        classes: list[int],
+        size: int,
+        combines: bool,
+        occupies: bool,
+        switch: Switch | None = None,
     ) -> tuple[int, ...]:
         """The entries of a step's messages of these classes, which have so many bytes."""
         found = []
@@ -562,6 +599,9 @@ class _Messages:
                 costs.send, costs.receive + combine, costs.transit, gap if occupies else 0
             )
             slower = self._slower_by(level, size, link, sharers)
+            if switch is not None:
+                cost = _at_switches(switch, cost)
+                slower = 0 if switch.part == "combine" else slower
             found.append(self._place(cost, load, combine, slower))
         return tuple(found)
 

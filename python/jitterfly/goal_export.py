@@ -222,6 +222,11 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
         raise ValueError(
             "arrival, speed, L_factor and G_factor must be left out for GOAL: ranks are alike there"
         )
+    if any(step.switch is not None for step in steps):
+        raise ValueError(
+            f"algorithm: {case.algorithm.kind} can not be written as GOAL, which has no switches "
+            "that combine"
+        )
     if case.barrier is not None:
         raise ValueError("barrier must be left out for GOAL, which starts no clock behind it")
     if any(step.kind == FORWARD or step.flags & (COPY | ASK) for step in steps):

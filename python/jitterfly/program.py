@@ -432,7 +432,8 @@ def _engine_steps(
             steps.append((*head, *partners, costs[0], step.repeat))
         else:
             entries = costs if isinstance(costs, tuple) else costs.tobytes()
-            same = (step.partners, entries) if step.partners else (number,)
+            # To switches it is the sender whose link a message has, from there the receiver.
+            same = (step.partners, entries, step.switch) if step.partners else (number,)
             if same not in places:
                 lists.append(compiled.listed_messages(number))
                 places[same] = end, end + len(lists[-1])
@@ -633,6 +634,8 @@ def _expected_work(case: Collective) -> ExpectedWork:
             combining += compiled.costs.combine
             rounds.append((count, 1, compiled.costs.transit))
         elif step.kind == MESSAGE and costs is not None:
+            if step.switch is not None and step.switch.part == "combine":
+                continue
             each = costs.send + costs.receive
             combining += compiled.table.combine(number) * step.repeat * step.receives
             if count:  # of two halves of a step, the one that sends

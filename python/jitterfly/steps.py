@@ -271,6 +271,23 @@ DRAWS_PER_CYCLE = 64
 their own (`draw_of_step` in C++)."""
 
 
+class Switch(NamedTuple):
+    """The part of a MESSAGE step that switches have in it, which combine (in-network reduction).
+
+    Switches are no ranks. While a rank waits for its result, its clock stands for a port of them:
+    in a step "post" messages go to the port of the receiver, which takes no CPU time of it; in
+    "combine" ports tell each other their times, at no cost; in "result" messages come from the port
+    of the sender. Such messages occupy no links.
+
+    `level`: of a `Hierarchy`, the level whose costs a message to or from the switches has; -1 is
+    the outermost. `ticks`: what switches add to its way.
+    """
+
+    part: str
+    level: int = -1
+    ticks: int = 0
+
+
 class Step(NamedTuple):
     """One step of one cycle.
 
@@ -289,6 +306,8 @@ class Step(NamedTuple):
     `place`: of two halves of a MESSAGE step (SENDS_ONLY, RECEIVES_ONLY), which are else equal, the
     number under which the departures are kept in between, from 0; halves that overlap have
     different ones. No other kinds of steps stand between them, and they are not repeated.
+
+    `switch`: of a MESSAGE step to, in or from switches; None: between ranks.
     """
 
     kind: int
@@ -303,6 +322,7 @@ class Step(NamedTuple):
     occupies: bool = True
     copies: int = 0
     place: int = 0
+    switch: Switch | None = None
 
     @property
     def sends(self) -> bool:
@@ -330,7 +350,10 @@ def digest_of_steps(steps: Sequence[Step]) -> str:
         if id(partners) not in of_partners:  # many steps have the same list
             said = repr(partners).encode() if partners is None else partners.content()
             of_partners[id(partners)] = hashlib.sha256(said).digest()
-        found.update(repr(step._replace(partners=None)).encode() + of_partners[id(partners)])
+        text = repr(step._replace(partners=None))
+        if step.switch is None:  # the field is younger than digests in stores
+            text = text.replace(", switch=None)", ")")
+        found.update(text.encode() + of_partners[id(partners)])
     return found.hexdigest()[:16]
 
 

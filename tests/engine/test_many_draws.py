@@ -48,6 +48,7 @@ FEWER = {
     "bine_scatter": 2**16,
     "double_binary_tree_allreduce": 2**12,
     "nccl_tree_allreduce": 2**12,
+    "in_network_allreduce": 2**22,
     "knomial_broadcast": 2**20,
     "knomial_reduce": 2**20,
     "binary_tree_reduce": 2**20,

@@ -173,7 +173,9 @@ def _acts(case: Case) -> Sequence[Any]:
     steps, ranks = case.compiled_steps.steps, case.ranks
     messages = [(step, step.partners) for step in steps if step.partners is not None]
     count = sum(partners.count(ranks) * step.repeat for step, partners in messages)
-    others = any(step.kind not in (COMPUTE, OBSERVE, MESSAGE) for step in steps)
+    others = any(
+        step.kind not in (COMPUTE, OBSERVE, MESSAGE) or step.switch is not None for step in steps
+    )
     if others or count > _MOST_COMPARED or case.is_routed:
         return steps
     acts: dict[int, list[Any]] = {}

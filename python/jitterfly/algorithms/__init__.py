@@ -26,7 +26,7 @@ from .allreduce import (
     SegmentedRingAllreduce,
     SwingAllreduce,
 )
-from .hierarchical_allreduce import HierarchicalAllreduce
+from .hierarchical_allreduce import HierarchicalAllreduce, InNetworkAllreduce
 from .barrier import (
     DisseminationBarrier,
     DoubleRingBarrier,
@@ -136,6 +136,7 @@ __all__ = [
     "HierarchicalGather",
     "HierarchicalReduce",
     "HierarchicalScatter",
+    "InNetworkAllreduce",
     "KnomialBroadcast",
     "KnomialReduce",
     "LinearAllgatherv",

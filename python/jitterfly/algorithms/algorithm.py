@@ -415,6 +415,8 @@ def _message_levels(
     under `Congestion`.
     """
     levels: dict[tuple[int, int], list[MessagePairs]] = {}
+    if any(step.switch is not None for step in steps):
+        raise ValueError("messages to switches that combine have no receivers, and so no levels")
     for before, step in pairwise([Step(MESSAGE), *steps]):
         if step.flags & ASK:
             raise ValueError("copies on demand have no levels: who asks depends on the noise")

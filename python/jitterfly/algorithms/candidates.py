@@ -146,6 +146,8 @@ class Candidate:
         What it does, in a line.
     called : dict
         What a library (of `LIBRARIES`) calls it, where it has just this algorithm.
+    in_network : bool
+        Whether switches combine, which few machines have: considered only if it is named.
     """
 
     name: str
@@ -155,6 +157,7 @@ class Candidate:
     against_noise: bool = False
     summary: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
+    in_network: bool = False
 
     def is_usual(self, *, levels: bool) -> bool:
         """Return whether this algorithm is usual on one level, or on several."""
@@ -226,7 +229,7 @@ def _node_ranks(network: Network) -> int:
 
 
 def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
-    """The table of a kind on a machine: a hierarchical one has the nodes of a `Hierarchy`.
+    """The table of a kind on a machine: one with levels has the nodes of a `Hierarchy`.
 
     Raises
     ------
@@ -234,7 +237,8 @@ def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
         The ranks of a node are not consecutive there.
     """
     table: dict[str, Any] = {"kind": kind}
-    if kind.startswith("hierarchical_") and isinstance(network, Hierarchy) and network.spans:
+    has_nodes = kind.startswith("hierarchical_") or kind == "in_network_allreduce"
+    if has_nodes and isinstance(network, Hierarchy) and network.spans:
         table["node_ranks"] = _node_ranks(network)
     return table
 
@@ -316,6 +320,32 @@ def nccl_tree(ranks: int, network: Network, size: int, chunk_bytes: int = 2**19)
             "chunk_bytes": chunk_bytes,
         }
     )
+
+
+def in_network(intra_node: str, inter_node: str) -> Maker:
+    """Switches that combine: within the nodes of the machine ("nvls"), between them ("sharp")."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        node = 1
+        if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
+            node = min(network.spans[0], ranks)
+        if intra_node == "nvls" and node == 1:
+            raise ValueError("a node has one rank: no switch within it combines")
+        if ranks % node:
+            raise ValueError(f"{ranks} ranks are no multiple of a node's {node}")
+        several = ranks > node
+        if not several and (intra_node, inter_node) != ("nvls", "sharp"):
+            raise ValueError(f"{ranks} ranks are in one node: no switch between nodes combines")
+        return Algorithm.from_dict(
+            {
+                "kind": "in_network_allreduce",
+                "node_ranks": node,
+                "intra_node": intra_node,
+                "inter_node": inter_node,
+            }
+        )
+
+    return make
 
 
 def _with_copies(ranks: int, network: Network, size: int) -> Algorithm:
@@ -451,6 +481,36 @@ _OTHER_ALLREDUCES = [
         usual=False,
         summary="up two binary trees of nodes and down at once, in chunks of 512 KiB, on channels",
         called={"NCCL": "Tree"},
+    ),
+    *(
+        Candidate(
+            name,
+            in_network(intra, inter),
+            usual=False,
+            summary=f"{within} within nodes, {between} between them",
+            called={"NCCL": called},
+            in_network=True,
+        )
+        for name, called, intra, within, inter, between in (
+            (
+                "collnet_direct",
+                "CollNetDirect",
+                "direct",
+                "parts to each other",
+                "sharp",
+                "switches that combine",
+            ),
+            (
+                "collnet_chain",
+                "CollNetChain",
+                "chain",
+                "parts along chains",
+                "sharp",
+                "switches that combine",
+            ),
+            ("nvls", "NVLS", "nvls", "a switch that combines", "sharp", "others that do"),
+            ("nvls_tree", "NVLSTree", "nvls", "a switch that combines", "tree", "two binary trees"),
+        )
     ),
 ]
 """Beside those of `_PLAIN`."""

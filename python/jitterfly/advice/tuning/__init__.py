@@ -128,7 +128,8 @@ def library_candidates(
     """The candidates of a collective that a tuning file can name; options as of `write_tuning`.
 
     They are the usual ones of these, or, of a library that has fewer than two of the usual ones,
-    all of these; where two have one name there, the last, which is nearest to what it runs.
+    all of these; where two have one name there, the last, which is nearest to what it runs. Those
+    in which switches combine are left out, as few machines have such switches.
 
     Raises
     ------
@@ -151,6 +152,7 @@ def library_candidates(
         one
         for one in known(collective).values()
         if form.CALLED in one.called
+        and not one.in_network
         and form.supports(collective, one.called[form.CALLED], settings)
     ]
     usual = [one for one in having if one.usual]

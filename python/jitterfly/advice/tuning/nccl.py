@@ -26,6 +26,13 @@ _COLLECTIVES = {
     "reduce": "reduce",
     "reduce_scatter": "reducescatter",
 }
+_IN_NETWORK = {
+    "CollNetDirect": "collnet_direct",
+    "CollNetChain": "collnet_chain",
+    "NVLS": "nvls",
+    "NVLSTree": "nvls_tree",
+}
+"""What the plugin calls those in which switches combine; they have the protocol simple alone."""
 _ANY = "-1"
 _WIDTH = 120
 
@@ -50,6 +57,8 @@ class NCCL(TuningFormat):
         return protocol
 
     def supports(self, collective: str, called: str, protocol: str | None) -> bool:
+        if called in _IN_NETWORK and protocol not in (None, "simple"):
+            return False
         return collective in _COLLECTIVES  # there is no barrier
 
     def usage_lines(self, path: Path) -> list[str]:
@@ -83,7 +92,9 @@ class NCCL(TuningFormat):
                 for row in table.ranges(ranks):
                     if row.choice.called:
                         what = _COLLECTIVES[table.collective], row.first, row.last
-                        how = row.choice.called.lower(), protocol, _ANY, _ANY, ranks
+                        called = row.choice.called
+                        algorithm = _IN_NETWORK.get(called, called.lower())
+                        how = algorithm, protocol, _ANY, _ANY, ranks
                         text.append(",".join(map(str, (*what, *how))))
         return "\n".join(text) + "\n"
 
