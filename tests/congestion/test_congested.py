@@ -14,6 +14,7 @@ from reference.collectives import GOALS, random_pair
 from reference.congested import butterfly, collective, congested
 from reference.noise import MessageDelay
 from support.congestion_cases import random_graph, random_tree
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import AVAILABLE, ISAS
 from support.paths import CUDA
 from support.scale import some
@@ -79,8 +80,9 @@ def make(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("number", some(range(30), 2))
-@pytest.mark.parametrize("family", FAMILIES)
+@parametrize_in_groups(
+    "family, number", [(family, number) for family in FAMILIES for number in some(range(30), 2)]
+)
 def test_engine_equals_reference(family, number, make, monkeypatch):
     case = make(family, number)
     expected = np.array(case.reference().rows, dtype=np.int64)[case.rows]
@@ -121,8 +123,11 @@ SEVERAL = {
 }
 
 
-@pytest.mark.parametrize("number", some(reversed(range(12)), 1))
-@pytest.mark.parametrize("kind", sorted({*GOALS} - SEVERAL))
+@parametrize_in_groups(
+    "kind, number",
+    [(kind, number) for kind in sorted({*GOALS} - SEVERAL)
+     for number in some(reversed(range(12)), 1)],
+)  # fmt: skip
 def test_collectives_equal_the_reference(kind, number, tmp_path):
     rng = random.Random(f"congested, {kind} {number}")
     while True:

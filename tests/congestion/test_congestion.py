@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import congestion as plain
 from support.congestion_cases import random_case, random_graph, random_tree
+from support.grouped import parametrize_in_groups
 from support.scale import scaled
 
 import jitterfly as jf
@@ -25,7 +26,7 @@ def expected(network, case, seed, number):
     return plain.realization(network, case.ranks, case.z, levels, case.perturbation, seed, number)
 
 
-@pytest.mark.parametrize("number", range(scaled(150)))
+@parametrize_in_groups("number", range(scaled(150)))
 def test_trees_and_maps_equal_the_reference(number, tmp_path):
     chance = random.Random(number)
     if number % 3:

@@ -14,7 +14,7 @@ from reference.links import Network
 from reference.programs import ProgramRun
 from reference.random_noise import ROLES
 from support.grouped import parametrize_in_groups
-from support.scale import at_most, scaled, some
+from support.scale import of_each_kind, scaled, some
 
 import jitterfly as jf
 from jitterfly.program import row_labels
@@ -57,7 +57,7 @@ def test_steps_are_the_textbook_s(kind):
         assert (sends, receives) == sent_by_textbook(kind, ranks, n, options)
 
 
-CASES = [(kind, number) for kind in KINDS for number in range(at_most(60, 1))]
+CASES = [(kind, number) for kind in KINDS for number in of_each_kind(24)]
 MET = {}  # ranks, roles of noise, and what the runs of these cases met: they are executed once
 
 
@@ -96,7 +96,7 @@ def test_engine_equals_reference(kind, number):
 
 
 HIERARCHIES = [
-    (kind, number) for kind in KINDS if kind != "butterfly" for number in range(at_most(30, 1))
+    (kind, number) for kind in KINDS if kind != "butterfly" for number in of_each_kind(12)
 ]
 
 
@@ -159,14 +159,13 @@ def test_the_cases_are_not_trivial():
     """Every kind of noise in many cases, which delays something; waits for links; many ranks."""
     seen, roles, ranks = Counter(), Counter(), Counter()
     for kind in KINDS:
-        for number in range(60):
+        for number in of_each_kind(24):
             if (kind, number) not in MET:
                 executed(kind, number)
             here, of_case, met = MET[kind, number]
             ranks[here] += 1
             roles += Counter(of_case)
-            if number % 3 == 0:  # what a third of the cases does so often, all do
-                seen += met
+            seen += met
     assert set(roles) == set(ROLES)
     assert min(roles.values()) > 100
     assert min(seen[what] for what in ("compute", "receive", "send", "message", "link")) > 300

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.collectives import GOALS
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import AVAILABLE
 from support.scale import crossed
 
@@ -109,7 +110,7 @@ def test_a_barrier_waits_for_the_slowest(ranks):
     assert abs(slowest.mean() / WORK - expected) < 5 * error
 
 
-@pytest.mark.parametrize(("kind", "ranks"), crossed(sorted(GOALS), [1, 2, 6, 8]))
+@parametrize_in_groups("kind, ranks", crossed(sorted(GOALS), [1, 2, 6, 8]))
 def test_one_factor_for_all_is_a_slower_machine(kind, ranks):
     """A factor without a draw is that factor of gamma and of the compute phase."""
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict({"kind": kind}), cycles=2,
@@ -124,7 +125,7 @@ def test_one_factor_for_all_is_a_slower_machine(kind, ranks):
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
-@pytest.mark.parametrize(("kind", "ranks"), crossed(sorted(GOALS), [1, 6, 8]))
+@parametrize_in_groups("kind, ranks", crossed(sorted(GOALS), [1, 6, 8]))
 def test_times_without_noise_are_those_of_factors_of_one(kind, ranks):
     """Of all rows, which hold the same ranks."""
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict({"kind": kind}), cycles=2,

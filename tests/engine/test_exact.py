@@ -143,7 +143,7 @@ def executed_public(number):
     return case, exact, run
 
 
-@pytest.mark.parametrize("number", some(range(180), 8))
+@parametrize_in_groups("number", some(range(180), 8))
 def test_public_interface_equals_reference(number):
     """The same through `Case`: networks, noise and algorithms as a user writes them."""
     case, exact, run = executed_public(number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from support.grouped import parametrize_in_groups
 from support.scale import crossed
 
 import jitterfly as jf
@@ -32,7 +33,7 @@ BETWEEN_RANKS = [
 """The others have messages to switches (test_in_network.py), or counts, which have to be given."""
 
 
-@pytest.mark.parametrize(("kind", "ranks"), crossed(BETWEEN_RANKS, [1, 7, 16, 37]))
+@parametrize_in_groups("kind, ranks", crossed(BETWEEN_RANKS, [1, 7, 16, 37]))
 def test_equal_levels_are_a_flat_machine(kind, ranks):
     """Also for the butterfly, whose exchanges become messages."""
     network = replace(FAR, g=0) if kind == "butterfly" else FAR
@@ -474,8 +475,9 @@ def test_the_butterfly_shares_a_card_too():
     np.testing.assert_array_equal(ticks(jf.Butterfly(), shared), ticks(jf.Butterfly(), slower))
 
 
-@pytest.mark.parametrize("kind", BETWEEN_RANKS)
-@pytest.mark.parametrize("ranks", [13, 24])
+@parametrize_in_groups(
+    "kind, ranks", [(kind, ranks) for ranks in (13, 24) for kind in BETWEEN_RANKS]
+)
 def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
     """Out of the sender's node or into the receiver's, counted rank by rank."""
     slots = np.random.default_rng(ranks).permutation(30)[:ranks]

@@ -18,7 +18,7 @@ from support.message_cases import (
     with_uneven_ranks,
     without_exchanges,
 )
-from support.scale import at_most, crossed, scaled
+from support.scale import crossed, of_each_kind, scaled
 
 import jitterfly as jf
 from jitterfly import _core, imbalance
@@ -29,7 +29,7 @@ CASES = [
     (kind, levels, number)
     for kind, levels in crossed(sorted(GOALS), (False, True))
     if kind != "butterfly" or not levels  # whose exchanges all have one price in the reference
-    for number in range(at_most(40, 1))
+    for number in of_each_kind(12)
 ]
 
 
@@ -74,7 +74,7 @@ def test_own_times_by_the_rules(isa, monkeypatch):
         check_rules(with_own_times(case, random.Random(number), 1000), f"case {number}")
 
 
-@pytest.mark.parametrize(("kind", "ranks"), crossed(sorted(GOALS), [1, 6, 32]))
+@parametrize_in_groups("kind, ranks", crossed(sorted(GOALS), [1, 6, 32]))
 def test_ranks_that_are_alike_after_all(kind, ranks):
     """Nobody is late and nobody slow: the same times, by other ways through the engine."""
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict({"kind": kind}), network=NETWORK,
@@ -136,7 +136,7 @@ def test_a_slow_rank_takes_its_factor_in_computing_and_combining():
     )
 
 
-@pytest.mark.parametrize(("kind", "ranks"), crossed(sorted(GOALS), [2, 6, 8]))
+@parametrize_in_groups("kind, ranks", crossed(sorted(GOALS), [2, 6, 8]))
 def test_ranks_that_are_all_slow_are_a_slower_machine(kind, ranks):
     """One factor for all is that factor of gamma and of the compute phase."""
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict({"kind": kind}), cycles=2,

@@ -18,6 +18,7 @@ from reference.messages import (
     Steps,
     random_partners,
 )
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import ALL_NOISES, COSTS, GENERAL_NOISES, RENEWAL
 from support.message_cases import (
@@ -154,7 +155,7 @@ def test_waits_of_any_number_of_periods(bits, monkeypatch):
         check_instruction_sets(results, case, monkeypatch, f", {case}")
 
 
-@pytest.mark.parametrize(("noise", "log2_ranks"), crossed(ALL_NOISES, [1, 2, 3, 5, 8, 12]))
+@parametrize_in_groups("noise, log2_ranks", crossed(ALL_NOISES, [1, 2, 3, 5, 8, 12]))
 def test_messages_as_exchanges(noise, log2_ranks):
     """Links that are never occupied: recursive doubling is the butterfly, to the tick."""
     sources = ALL_NOISES[noise](1 << log2_ranks)

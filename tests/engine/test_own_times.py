@@ -11,7 +11,7 @@ from reference import textbook
 from reference.collectives import GOALS, random_pair
 from reference.programs import ProgramRun
 from support.grouped import parametrize_in_groups
-from support.scale import at_most
+from support.scale import of_each_kind
 
 import jitterfly as jf
 from jitterfly.program import row_labels, start_name
@@ -80,7 +80,7 @@ def pair(kind, number):
 
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @parametrize_in_groups(
-    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(20, 1))]
+    "kind, number", [(kind, number) for kind in KINDS for number in of_each_kind(12)]
 )
 def test_engine_equals_reference(kind, number):
     case, run, (seed, realization) = pair(kind, number)
@@ -98,9 +98,10 @@ def test_engine_equals_reference(kind, number):
             np.testing.assert_array_equal(times[labels.index(own)], done - left)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ranks", [1, 2, 8, 13])
-@pytest.mark.parametrize("cycles", [1, 3])
+@parametrize_in_groups(
+    "kind, ranks, cycles",
+    [(kind, ranks, cycles) for cycles in (1, 3) for ranks in (1, 2, 8, 13) for kind in KINDS],
+)
 def test_columns_are_of_the_ready_times_of_each_rank(kind, ranks, cycles):
     after = 2 if GOALS[kind] == "allreduce" and kind != "hierarchical_allreduce" else 0
     table = {"kind": kind} | ({"exchanges_after": after} if after and ranks > 3 else {})
@@ -130,8 +131,7 @@ def test_columns_are_of_the_ready_times_of_each_rank(kind, ranks, cycles):
             assert abs(means[0] - means[1] - expected[2]) <= 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ranks", [1, 8, 13])
+@parametrize_in_groups("kind, ranks", [(kind, ranks) for kind in KINDS for ranks in (1, 8, 13)])
 def test_noise_free_is_the_engine_without_noise(kind, ranks):
     case = jf.Case(ranks, network=NETWORK if kind != "butterfly" else replace(NETWORK, g=0),
                    algorithm=kind, barrier="tree_barrier" if ranks == 13 else BARRIERS[0],

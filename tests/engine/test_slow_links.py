@@ -9,7 +9,7 @@ import pytest
 from reference.collectives import GOALS, random_pair
 from support.commands import error_of
 from support.grouped import parametrize_in_groups
-from support.scale import at_most
+from support.scale import of_each_kind
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -72,7 +72,7 @@ def slow_pair(kind, number):
 
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @parametrize_in_groups(
-    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(30, 1))]
+    "kind, number", [(kind, number) for kind in KINDS for number in of_each_kind(12)]
 )
 def test_engine_equals_reference(kind, number):
     case, run, (seed, realization) = slow_pair(kind, number)

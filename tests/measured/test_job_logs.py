@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from support.commands import error_of
+from support.grouped import parametrize_in_groups
 from support.noise_samples import load_bytes, sample
 from support.paths import NOISE_SAMPLES
 from support.scale import some
@@ -256,8 +257,9 @@ OF_A_TOOL = sorted(
 )
 
 
-@pytest.mark.parametrize("label", LABELS)
-@pytest.mark.parametrize("name", some(OF_A_TOOL, 6))
+@parametrize_in_groups(
+    "name, label", [(name, label) for name in some(OF_A_TOOL, 6) for label in LABELS]
+)
 def test_labels_in_front_of_the_lines_of_any_format(name, label):
     lines = (NOISE_SAMPLES / name).read_text().splitlines()
     log = "".join(f"{label}{line}\n" for line in lines)

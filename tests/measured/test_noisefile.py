@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.grouped import parametrize_in_groups
 from support.noise_samples import load_bytes
 from support.scale import scaled
 
@@ -122,7 +123,7 @@ def test_a_wrong_line_is_named(old, new, message):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("length", range(1, len(FILE) - 7))
+@parametrize_in_groups("length", range(1, len(FILE) - 7))
 def test_a_file_that_was_cut_off_is_refused(length):
     with pytest.raises(FormatError):
         load_bytes(FILE[:length].encode())

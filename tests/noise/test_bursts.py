@@ -13,7 +13,7 @@ from reference.noise import OnOff, PeriodicNoise, RenewalNoise, Stationary
 from reference.public_delays import Opaque, seconds
 from support.commands import error_of
 from support.grouped import parametrize_in_groups
-from support.scale import at_most, scaled
+from support.scale import of_each_kind, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -57,7 +57,7 @@ def random_source(rng, ranks):
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @parametrize_in_groups(
-    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(20, 1))]
+    "kind, number", [(kind, number) for kind in KINDS for number in of_each_kind(12)]
 )
 def test_engine_equals_reference(kind, number):
     """All algorithms, beside other noise."""

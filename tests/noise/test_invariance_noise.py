@@ -22,6 +22,7 @@ from reference.cases import EngineCase
 from reference.noise_cases import any_case, delay_case
 from reference.recurrences import Recurrences
 from reference.wide import BeyondHorizonError
+from support.grouped import parametrize_in_groups
 from support.invariance import (
     check_compilations,
     check_statistics,
@@ -115,17 +116,15 @@ SMALL = [
 BEYOND_A_TILE = [(noise, "sparse", 15, 3) for noise in NOISES]
 
 
-@pytest.mark.parametrize(
-    ("noise", "program", "log2_ranks", "count"), some(SMALL, 8) + some(BEYOND_A_TILE, 1)
-)
+@parametrize_in_groups("noise, program, log2_ranks, count", some(SMALL, 8) + some(BEYOND_A_TILE, 1))
 def test_threads_and_batches(noise, program, log2_ranks, count):
     case = make(noise, program, log2_ranks)
     whole = check_threads_and_batches(case, count)
     assert log2_ranks < 3 or len(np.unique(whole[:, :, 0], axis=0)) > 2  # realizations differ
 
 
-@pytest.mark.parametrize(
-    ("noise", "program", "log2_ranks"),
+@parametrize_in_groups(
+    "noise, program, log2_ranks",
     some([(*both, bits) for both in BOTH for bits in (2, 8)], 8)
     + some([row[:3] for row in BEYOND_A_TILE], 1),
 )

@@ -13,6 +13,7 @@ from reference.programs import ProgramRun
 from reference.public_delays import seconds
 from reference.random_noise import ROLES, share
 from support.compiler import FLAGS, compiler
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import AVAILABLE, check_instruction_sets
 from support.paths import CUDA, TESTS
 from support.scale import at_most, crossed, some
@@ -74,9 +75,7 @@ KINDS = sorted(set(GOALS) - {"butterfly"})  # whose exchanges all have one price
 
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
 @pytest.mark.filterwarnings("ignore::jitterfly.SmallFactorWarning")
-@pytest.mark.parametrize(
-    ("kind", "ranks"), crossed(some(KINDS, 6), [49, 96, 100, 144][: at_most(4, 1)])
-)
+@parametrize_in_groups("kind, ranks", crossed(some(KINDS, 6), [49, 96, 100, 144][: at_most(4, 1)]))
 def test_nodes_of_48_ranks_against_the_event_driven_reference(kind, ranks):
     """Every ready time of every rank, to the tick, under sources of all kinds at once."""
     rng = random.Random(f"48 {kind} {ranks}")

@@ -12,6 +12,7 @@ from reference.cases import EngineCase
 from reference.random_noise import INTERVALS, ends, random_source
 from reference.realized import RealizedNoise
 from reference.timeline import Timeline, advance_tick_by_tick, clipped, union
+from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled
 
 from jitterfly import _core
@@ -88,7 +89,7 @@ def random_union(number):
     )
 
 
-@pytest.mark.parametrize("number", range(at_most(150, 5)))
+@parametrize_in_groups("number", range(at_most(150, 5)))
 def test_equals_counting_tick_by_tick(number):
     case = random_union(number)
     noise = RealizedNoise(case.sources, case.seed, case.realization)

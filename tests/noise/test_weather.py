@@ -16,7 +16,7 @@ from reference.uneven import random_shared, random_some_hosts
 from scipy import stats
 from support.commands import error_of
 from support.grouped import parametrize_in_groups
-from support.scale import at_most, scaled
+from support.scale import of_each_kind, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -45,7 +45,7 @@ def random_weather(rng, ranks, transit):
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @parametrize_in_groups(
-    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(20, 1))]
+    "kind, number", [(kind, number) for kind in KINDS for number in of_each_kind(12)]
 )
 def test_engine_equals_reference(kind, number):
     """All algorithms, on machines of several levels, beside other noise."""

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from support.grouped import parametrize_in_groups
 from support.scale import scaled
 from support.schedule_cases import OPTIONS, Case
 
@@ -49,8 +50,9 @@ def test_cpu_time(two):
 
 @pytest.mark.filterwarnings("ignore::jitterfly.ShortReceiveWarning")  # messages overtake others
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveSpeedWarning")
-@pytest.mark.parametrize("number", range(scaled(40)))
-@pytest.mark.parametrize("kind", OPTIONS)
+@parametrize_in_groups(
+    "kind, number", [(kind, number) for kind in OPTIONS for number in range(scaled(40))]
+)
 def test_cpu_time_is_that_of_all_paths(kind, number, tmp_path):
     """Where messages have CPU time of their own, on one level or several."""
     rng = random.Random(f"CPU time {kind} {number}")

@@ -143,7 +143,7 @@ def check_times(case, found, path, quiet, realization):
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
-@pytest.mark.parametrize("number", range(scaled(100)))
+@parametrize_in_groups("number", range(scaled(100)))
 def test_the_time_of_a_rank(number, tmp_path):
     """Late, work, noise and waits of a rank add up to when all is done and its CPU is free.
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from reference.schedules import ArrivalOrder, InOrder
+from support.grouped import parametrize_in_groups
 from support.scale import at_most
 from support.schedule_cases import OPTIONS, Case, random_marks
 
@@ -55,7 +56,7 @@ def in_order(case, quiet, *draw):
 
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
-@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+@parametrize_in_groups("kind, number", NUMBERS)
 def test_marks_against_the_reference(kind, number, tmp_path, monkeypatch):
     """In both orders, and without noise; and marks change no other time."""
     rng = random.Random(f"marks {kind} {number}")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from reference.public_noise import random_sources
 from reference.schedules import as_text, random_schedule
+from support.grouped import parametrize_in_groups
 from support.instruction_sets import check_instruction_sets
 from support.scale import scaled
 
@@ -333,7 +334,7 @@ def program_under(rng, folder):
         return None
 
 
-@pytest.mark.parametrize("number", range(scaled(200)))
+@parametrize_in_groups("number", range(scaled(200)))
 def test_instruction_sets_and_threads(number, tmp_path, monkeypatch):
     """Lanes hold realizations: all of them are those that one alone gives."""
     rng = random.Random(f"lanes {number}")
