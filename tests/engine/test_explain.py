@@ -11,7 +11,7 @@ import pytest
 from reference.collectives import GOALS
 from reference.uneven import random_uneven_pair
 from support.paths import EXAMPLES
-from support.scale import at_most, crossed, scaled
+from support.scale import crossed, of_each_kind, scaled
 
 import jitterfly as jf
 from jitterfly import imbalance
@@ -75,7 +75,7 @@ def explainable(case):
 )  # fmt: skip
 def test_causes_add_up_to_the_engine_s_times(kind, levels):
     """In every realization, to the tick: for any noise, network, arrival and speed."""
-    for number in range(at_most(40, 1)):
+    for number in of_each_kind(12):
         rng = random.Random(f"explain {kind} {levels} {number}")
         case = explainable(random_uneven_pair(rng, jf, kind, levels=levels)[0])
         case = replace(case, observe="completion")
