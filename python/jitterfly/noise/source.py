@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -368,21 +368,38 @@ class Noise(Component, ABC):
         return values
 
 
-class HostsField(Converted["Hosts | Mapping[str, Any] | None", "Hosts | None"]):
-    """A field of a dataclass for the `Hosts` that a source is limited to; None: it acts on all."""
+_Part = TypeVar("_Part", bound=Component)
+
+
+class PartField(Converted[_Part | Mapping[str, Any] | None, _Part | None]):
+    """A field of a dataclass for a part of a source, such as its hosts, or a table of it; or None.
+
+    Subclasses say what it is: its base class, and how one is written.
+    """
+
+    base: ClassVar[type[Component]]
+    example: ClassVar[str]
 
     def __init__(self) -> None:
-        super().__init__("Hosts | None", None)
+        super().__init__(f"{self.base.__name__} | None", None)
 
-    def __set__(self, instance: object, value: Hosts | Mapping[str, Any] | None) -> None:
+    def __set__(self, instance: object, value: _Part | Mapping[str, Any] | None) -> None:
+        part: Any = value
         if isinstance(value, Mapping):
-            value = Hosts.from_dict(value, self._name)
-        if value is not None and not isinstance(value, Hosts):
+            part = self.base.from_dict(value, self._name)
+        elif value is not None and not isinstance(value, self.base):
             raise ValueError(
-                f"{self._name} must be Hosts such as imbalance.OnNodes([17]), as text "
-                f"nodes(nodes=17), got {shorten(value)} (in {type(instance).__name__})"
+                f"{self._name} must be {self.example}, got {shorten(value)} "
+                f"(in {type(instance).__name__})"
             )
-        super().__set__(instance, value)
+        super().__set__(instance, part)
+
+
+class HostsField(PartField[Hosts]):
+    """A field of a dataclass for the `Hosts` that a source is limited to; None: it acts on all."""
+
+    base = Hosts
+    example = "Hosts such as imbalance.OnNodes([17]), as text nodes(nodes=17)"
 
 
 class GroupNoise(Noise):
@@ -606,21 +623,11 @@ class OnOff(Bursts, kind="onoff"):
         return self.on.likely_ticks() + self.off.likely_ticks()
 
 
-class BurstsField(Converted["Bursts | Mapping[str, Any] | None", "Bursts | None"]):
+class BurstsField(PartField[Bursts]):
     """A field of a dataclass for what turns a source on and off; None: it is always on."""
 
-    def __init__(self) -> None:
-        super().__init__("Bursts | None", None)
-
-    def __set__(self, instance: object, value: Bursts | Mapping[str, Any] | None) -> None:
-        if isinstance(value, Mapping):
-            value = Bursts.from_dict(value, self._name)
-        if value is not None and not isinstance(value, Bursts):
-            raise ValueError(
-                f"{self._name} must be an OnOff such as OnOff(on='1s', off='9s'), as text "
-                f"onoff(on=1s,off=9s), got {shorten(value)} (in {type(instance).__name__})"
-            )
-        super().__set__(instance, value)
+    base = Bursts
+    example = "an OnOff such as OnOff(on='1s', off='9s'), as text onoff(on=1s,off=9s)"
 
 
 class IntervalNoise(WindowNoise):
