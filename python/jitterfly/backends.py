@@ -64,7 +64,7 @@ class UnusedGPUWarning(RuntimeWarning):
 
 
 class _Thread(threading.local):
-    """The state of a thread that runs batches on a GPU of its own (`use_device`)."""
+    """The state of a thread that runs the batches of an engine (`serve_engine`)."""
 
     device: int | None = None
     stop: threading.Event | None = None
@@ -180,21 +180,27 @@ def device_problems(numbers: Sequence[int]) -> list[str]:
     return [_with_remedy(statuses[number]) if statuses[number] else "" for number in numbers]
 
 
-def use_device(number: int, stop: threading.Event, leaves: bool) -> None:
-    """Run on this GPU what this thread runs with it from now on, until `stop` is set.
+def serve_engine(device: int | None, stop: threading.Event, leaves: bool) -> None:
+    """Run what this thread runs from now on until `stop` is set, on this GPU where there is one.
 
     Where it `leaves` to others what its GPU fails at, "auto" does not take the CPU for that.
     """
-    try:
-        core.use_device(number)
-    except RuntimeError as error:
-        raise DeviceFailed(f"{_NOT_HERE}{error}") from None
-    _thread.device, _thread.stop, _thread.leaves = number, stop, leaves
+    if device is not None:
+        try:
+            core.use_device(device)
+        except RuntimeError as error:
+            raise DeviceFailed(f"{_NOT_HERE}{error}") from None
+    _thread.device, _thread.stop, _thread.leaves = device, stop, leaves
 
 
 def device_of_thread() -> int | None:
-    """The GPU that `use_device` gave this thread; None: the process's own, which is the first."""
+    """The GPU that `serve_engine` gave this thread; None: the process's own, the first."""
     return _thread.device
+
+
+def serves_engine() -> bool:
+    """Return whether this thread's time is an engine's, so that others do what needs none."""
+    return _thread.stop is not None
 
 
 def gpu_devices() -> list[dict[str, Any]]:
@@ -384,7 +390,7 @@ def takes_gpu(backend: str, threads: int | None) -> bool:
     Raises
     ------
     DeviceFailed
-        Likewise in a thread that leaves its work to others then (`use_device`).
+        Likewise in a thread that leaves its work to others then (`serve_engine`).
     """
     if backend != "auto" or threads:
         return backend == "cuda"
@@ -438,7 +444,7 @@ def reporting(
     DeviceFailed
         The GPU's engine failed. Errors of `progress`, which come through the engine, stay theirs.
     KeyboardInterrupt
-        In a thread of `use_device`: it is to stop. Python tells the main thread alone of Ctrl-C.
+        In a thread of `serve_engine`: it is to stop. Python tells the main thread alone of Ctrl-C.
     """
     theirs: list[Exception] = []
     stop = _thread.stop

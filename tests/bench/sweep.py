@@ -1,8 +1,9 @@
 """Benchmark of a sweep's own cost: statistics, files and looks beside the engine's time.
 
-Run in tests/ as ``python -m bench.sweep``. Two tables: with the engine replaced by copies from a
-pool of samples, ns a realization of the run and of its tables; and a sweep of small cells on the
-CPU, beside the engine alone on the same realizations. In CPU time of one thread of the engine.
+Run in tests/ as ``python -m bench.sweep``. With the engine replaced by copies from a pool of
+samples, ns a realization of the run and of its tables; a sweep of small cells on the CPU, beside
+the engine alone on the same realizations: in CPU time of one thread of the engine. And the wall
+clock of a sweep on a GPU that is not there: an engine that sleeps as long as the rest takes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 import jitterfly as jf
 from jitterfly.studies import Study, parse_study
+from jitterfly.sweep.executors import EnginePool, InProcess
 
 SMALL = (4, 16, 64)
 """Ranks of the cells whose statistics take about as long as their engine."""
@@ -128,9 +130,43 @@ def _realize_all(study: Study) -> None:
                 variant.case.realize(count, study.seed, first, "cpu", 1)
 
 
+def wall(ranks: Sequence[int], count: int, beside: bool) -> float:
+    """The wall clock of a run, in terms of its engine's: a GPU's, in a thread of its own, `beside`.
+
+    The engine copies, and sleeps as long as the run takes without that.
+
+    Examples
+    --------
+    >>> wall((4,), 1000, beside=False) > 1
+    True
+    """
+    study = study_of(ranks, count)
+    slept = [0.0]
+
+    def run(out: Path) -> float:
+        with EnginePool([None]) if beside else InProcess() as executor:
+            started = time.perf_counter()
+            jf.run_study(study, out, executor=executor)
+            return time.perf_counter() - started
+
+    with tempfile.TemporaryDirectory() as folder:
+        with _pooled(study):
+            run(Path(folder, "first"))  # loads what is loaded once
+            alone = min(run(Path(folder, f"alone{i}")) for i in range(2)) / (len(ranks) * count)
+        with _pooled(study, lambda count: slept.append(_sleep(count * alone))):
+            found = run(Path(folder, "out"))
+    return found / sum(slept)
+
+
+def _sleep(seconds: float) -> float:
+    started = time.perf_counter()
+    time.sleep(seconds)
+    return time.perf_counter() - started
+
+
 @contextmanager
-def _pooled(study: Study) -> Iterator[None]:
-    """Copy samples from a pool in place of every case's engine."""
+def _pooled(study: Study, wait: Callable[[int], object] = lambda count: None) -> Iterator[None]:
+    """Copy samples from a pool in place of every case's engine, and wait for so many."""
     pools = {
         variant.case.ranks: variant.case.realize(_POOL, study.seed, 0, "cpu", 1)[0]
         for cell in study.cells()
@@ -143,6 +179,7 @@ def _pooled(study: Study) -> Iterator[None]:
         for at in range(0, count, _POOL):
             part = values[at : at + _POOL]
             part[:] = pool[: len(part)]
+        wait(count)
         return values, "cpu"
 
     with mock.patch.object(jf.Case, "realize", realize):
@@ -177,6 +214,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = found.run + found.tables
     print(f"sweep of {', '.join(map(str, SMALL))} ranks: {own:.2f} s of CPU, engine alone "
           f"{found.engine:.2f} s, {found.ratio:.2f} times")  # fmt: skip
+    print("an engine that takes as long as the rest; the whole in terms of it, one after the other "
+          "and side by side:")  # fmt: skip
+    for ranks in ((POOLED[0],), (POOLED[1],), tuple(2**k for k in range(8, 14))):
+        count = chosen.realizations // len(ranks)
+        found = [[wall(ranks, count, beside) for _ in range(chosen.repeats)] for beside in (0, 1)]
+        shown = [f"{statistics.median(one):6.2f}" for one in found]
+        print(f"{', '.join(f'{n:,}' for n in ranks):>42}{''.join(shown)}")
     return 0
 
 

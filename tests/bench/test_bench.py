@@ -570,4 +570,6 @@ def test_the_cost_of_a_sweep(capsys):
     assert sweep_main(["--realizations", "300", "--repeats", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["256", "8,192"]
-    assert re.search(r"4, 16, 64 ranks: [0-9.]+ s of CPU, engine alone [0-9.]+ s", lines[-1])
+    assert re.search(r"4, 16, 64 ranks: [0-9.]+ s of CPU, engine alone [0-9.]+ s", lines[3])
+    # One after the other and side by side: no less than the engine alone.
+    assert all(float(n) > 1 for line in lines[-3:] for n in line.split()[-2:])

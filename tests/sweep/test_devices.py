@@ -12,9 +12,10 @@ import pytest
 from support import sweep_cases
 from support.fake_devices import FakeDevices
 
+import jitterfly as jf
 from jitterfly import backends, launchers
 from jitterfly.cli import main
-from jitterfly.sweep import CellsFailed, Stopped, batches, executors, run
+from jitterfly.sweep import CellsFailed, Stopped, batches, driver, executors, run
 
 FOUR = "0,1,2,3"
 SRUN = {"SLURM_LOCALID": "1", "SLURM_STEP_TASKS_PER_NODE": "2"}
@@ -200,6 +201,67 @@ def test_the_devices_that_are_asked_for(tmp_path, cards, whole, devices, ran):
     assert cards.started == set(ran)
 
 
+@pytest.mark.parametrize("of", [(batches.Summary, "of"), (batches.CellRun, "look")])
+def test_a_device_is_at_the_next_batch_meanwhile(tmp_path, cards, whole, monkeypatch, of):
+    """While statistics of the last one are made, and while it is decided what comes next."""
+    cards.count = 1
+    owner, name = of
+    changed = threading.Condition()
+    begun, stored, waited = [], [], []
+
+    def noting(function, what):
+        def noted(*arguments, **options):
+            with changed:
+                what.append(1)
+                changed.notify_all()
+            return function(*arguments, **options)
+
+        return noted
+
+    def waiting(function):
+        def waits(*arguments):
+            with changed:
+                before = len(begun if name == "of" else stored)
+                if before and not waited:
+                    waited.append(changed.wait_for(lambda: len(begun) > before, 30))
+            return function(*arguments)
+
+        return waits
+
+    monkeypatch.setattr(driver, "run_batch", noting(driver.run_batch, begun))
+    monkeypatch.setattr(batches.CellRun, "put", noting(batches.CellRun.put, stored))
+    watched = waiting(getattr(owner, name))
+    monkeypatch.setattr(owner, name, staticmethod(watched) if name == "of" else watched)
+    assert run_here(tmp_path) == whole
+    assert waited
+    assert all(waited)
+
+
+def test_statistics_that_fail(tmp_path, cards, monkeypatch):
+    """Not in the thread of the device, and told as an error of the engine would be."""
+
+    def of(*_):
+        raise ValueError("no such statistic")
+
+    monkeypatch.setattr(batches.Summary, "of", of)
+    with pytest.raises(CellsFailed, match="no such statistic"):
+        run_here(tmp_path, on_error="finish")
+
+
+def test_the_cpu_runs_in_this_thread(tmp_path, monkeypatch):
+    """It takes all processors; and a run of seconds starts no threads for others."""
+    threads = set()
+    realize = jf.Case.realize
+
+    def noted(*arguments, **options):
+        threads.add(threading.current_thread())
+        return realize(*arguments, **options)
+
+    monkeypatch.setattr(jf.Case, "realize", noted)
+    run_here(tmp_path, backend="cpu")
+    assert threads == {threading.main_thread()}
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_the_threads_of_a_process(monkeypatch, tmp_path, launcher):
     """The same devices as its workers would have, by their numbers among those that CUDA shows."""
@@ -249,7 +311,7 @@ def test_a_device_without_memory_leaves_its_batches_to_others(tmp_path, cards, w
 @pytest.mark.parametrize("backend", ["auto", "cuda"])
 def test_a_device_that_is_lost_after_the_start(tmp_path, cards, whole, backend):
     cards.problems[1] = "no usable GPU: lost (cudaErrorDevicesUnavailable)"
-    with executors.DevicePool([0, 1, 2]) as pool:
+    with executors.EnginePool([0, 1, 2]) as pool:
         with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more .*: lost"):
             assert run_here(tmp_path, backend=backend, executor=pool) == whole
         assert pool.num_workers == 2
@@ -270,7 +332,7 @@ def test_devices_without_memory(tmp_path, cards, whole):
 def test_a_case_that_no_device_has_the_memory_for(tmp_path, cards, whole):
     """That is no fault of a device."""
     cards.full, cards.memory = {0}, 1000
-    with executors.DevicePool([0, 1, 2]) as pool:
+    with executors.EnginePool([0, 1, 2]) as pool:
         run(sweep_cases.study(sweep_cases.PLAIN), tmp_path / "out", executor=pool)
         assert pool.num_workers == 3
     assert not cards.ran
@@ -303,7 +365,7 @@ class Ranks(ThreadPoolExecutor):
 @pytest.mark.parametrize("fault", ["failing", "full"])
 def test_rank_zero_whose_device_fails(tmp_path, cards, whole, fault, backend):
     setattr(cards, fault, {0})
-    own = executors.DevicePool([0])
+    own = executors.EnginePool([0])
     with executors.WithRankZero(Ranks(lambda: cards.use(1)), own) as executor:
         assert executors.depth(executor) == 8
         with pytest.warns(backends.UnusedGPUWarning, match="GPU 0 is not used any more in this"):

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import launchers
-from ..backends import BackendError, ask_devices, core, device_of_thread, takes_gpu
+from ..backends import (
+    BackendError,
+    ask_devices,
+    core,
+    device_of_thread,
+    serves_engine,
+    takes_gpu,
+)
 from ..fields import MOST_THREADS
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
@@ -26,7 +33,7 @@ from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
 from ..version import __version__
-from .executors import WorkersBroken
+from .executors import Unfinished, WorkersBroken
 
 
 class ClassNotLoaded(WorkersBroken):
@@ -103,8 +110,11 @@ class BatchResult:
     seconds: float
 
 
-def run_batch(batch: Batch | PackedBatch) -> BatchResult:
-    """Simulate a batch; what comes out depends on nothing but realizations and seed."""
+def run_batch(batch: Batch | PackedBatch) -> BatchResult | Unfinished:
+    """Simulate a batch; what comes out depends on nothing but realizations and seed.
+
+    In a thread of an engine it is unfinished: others make the summary, while that goes on.
+    """
     started = time.perf_counter()
     if isinstance(batch, PackedBatch):
         batch = batch.unpack()
@@ -129,10 +139,18 @@ def run_batch(batch: Batch | PackedBatch) -> BatchResult:
     if values.shape[1] != len(cell.columns):
         raise RuntimeError(f"{cell.name}: {values.shape[1]} columns instead of {len(cell.columns)}")
     samples = Ticks(cell.columns, values)
-    summary = None if batch.measures is None else Summary.of(samples, batch.measures)
-    kept = samples if summary is None else None
-    seconds = time.perf_counter() - started
-    return BatchResult(kept, summary, tuple(sorted(set(backends))), seconds)
+    simulated = time.perf_counter() - started
+    used_backends = tuple(sorted(set(backends)))
+    if batch.measures is None:
+        return BatchResult(samples, None, used_backends, simulated)
+    measures = batch.measures
+
+    def finish() -> BatchResult:
+        started = time.perf_counter()
+        summary = Summary.of(samples, measures)
+        return BatchResult(None, summary, used_backends, simulated + time.perf_counter() - started)
+
+    return Unfinished(finish) if serves_engine() else finish()
 
 
 @functools.cache
@@ -159,7 +177,7 @@ _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of i
 _CAUTION = 4.0  # how much less than it seems possible a cell's first batch takes
 _GROWTH = 8.0  # most from one batch of a cell to its next
 _LAST = 8  # a batch over this may still be cut, as what follows the last one holds up the end
-BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, twice for each worker
+BATCH_BYTES = 2**25  # samples in one batch: they wait in memory, see `executors.depth`
 
 
 class BatchSizer:

@@ -59,7 +59,7 @@ from ..studies import Cell, Study, load_study
 from ..studies.axes import get_path, listed
 from ..syntax import read_count
 from . import executors
-from .batches import Batch, BatchResult, BatchSizer, CellRun, ClassNotLoaded, run_batch
+from .batches import Batch, BatchSizer, CellRun, ClassNotLoaded, run_batch
 from .executors import WorkersBroken
 
 MOST_SHARDS = 1_000_000
@@ -311,7 +311,7 @@ class BatchDispatcher:
     ) -> Iterator[tuple[CellRun, Batch] | None]:
         """The next batch each time, None while there is none before another one comes back."""
         todo = [run for run in self.runs if not run.done]
-        if not isinstance(executor, executors.InProcess):  # a long one at the end holds up many
+        if executors.number_of_workers(executor) != 1:  # a long one at the end holds up many
             todo.sort(key=lambda run: -run.cell.work)
         runs = deque(todo)
         seed = self.store.study.seed
@@ -362,7 +362,7 @@ class BatchDispatcher:
         raise error
 
 
-def _submit(executor: Executor, batch: Batch) -> Future[BatchResult]:
+def _submit(executor: Executor, batch: Batch) -> Future[Any]:
     """Submit a batch; an executor that takes none is broken, whatever it raises then."""
     try:
         return executor.submit(run_batch, batch)

@@ -36,8 +36,9 @@ from ..backends import (
     core,
     count_devices,
     device_problems,
+    gpu_present,
     gpu_problem,
-    use_device,
+    serve_engine,
 )
 from ..fields import (
     MOST_THREADS,
@@ -305,7 +306,11 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class InProcess(Executor):
-    """An executor that runs a call as it is submitted, in this thread: Ctrl-C stops the engine."""
+    """An executor that runs a call as it is submitted, in this thread: Ctrl-C stops the engine.
+
+    It is for the CPU, whose engine takes all processors: beside it, statistics would only make it
+    slower.
+    """
 
     num_workers = 1
 
@@ -319,31 +324,75 @@ class InProcess(Executor):
         return future
 
 
-class DevicePool(_Pool):
-    """A pool of threads of this process, one for each GPU of `numbers`.
+@dataclass(frozen=True)
+class Unfinished:
+    """What a call returns whose rest, `finish`, needs no engine; the engine's thread goes on."""
 
-    An engine releases the interpreter while it runs, and a GPU's leaves the work to the GPU. A GPU
-    that fails, or has not the memory for a call, gets no more calls, unless it is the last one:
-    others may do better. `least` GPUs stay, whatever happens.
+    finish: Callable[[], Any]
+
+
+class _Finishers(_Pool):
+    """A pool of threads that finish what engines have begun."""
+
+    def __init__(self, number: int):
+        super().__init__([None] * number)
+
+    def _end_calls(self) -> None:
+        """They end by themselves, soon."""
+
+    def finish(self, future: Future[Any], rest: Unfinished) -> None:
+        """Let the future have the result of the whole call."""
+        self._calls.put((future, rest))
+
+    def _feed(self, number: int, setup: Any) -> None:
+        while (call := self._calls.get()) is not None:
+            future, rest = call
+            try:
+                result = rest.finish()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+
+class EnginePool(_Pool):
+    """A pool of threads of this process, one for each GPU: its number, or None.
+
+    None is the one that the process takes by itself. While a GPU is at a batch, its thread has
+    released the interpreter: statistics of the batches before it are made and stored, and it is
+    decided what comes next. A GPU that fails, or has not the memory for a call, gets no more calls,
+    unless it is the last one: others may do better. `least` engines stay, whatever happens.
     """
 
-    def __init__(self, numbers: Sequence[int]):
+    def __init__(self, engines: Sequence[int | None]):
         self.least = 1
         self._stop = threading.Event()
         self._retiring = threading.Lock()
-        super().__init__(numbers)
+        self._finishers = _Finishers(_FINISHERS * len(engines))
+        super().__init__(engines)
+
+    @property
+    def depth(self) -> int:
+        """The number of calls to have under way: one in work, one waiting, others to finish."""
+        return (2 + _FINISHERS) * self.num_workers
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Shut down, as every executor does."""
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._finishers.shutdown(wait, cancel_futures=cancel_futures)
 
     def kill(self) -> None:
         """Stop as soon as the engines look for it, within a fraction of a second."""
         super().kill()
-        for thread in self._threads:
+        self._finishers.kill()
+        for thread in [*self._threads, *self._finishers._threads]:
             thread.join(_STOPS)  # not for ever: see `Pool.kill`
 
     def _end_calls(self) -> None:
         self._stop.set()
 
-    def _feed(self, number: int, setup: int) -> None:
-        """Run calls on GPU `setup`, one after the other."""
+    def _feed(self, number: int, setup: int | None) -> None:
+        """Run calls on the engine `setup`, one after the other."""
         retired: DeviceFailed | None = None
         while (call := self._calls.get()) is not None:
             future, (function, args, kwargs) = call
@@ -355,12 +404,15 @@ class DevicePool(_Pool):
             leaves = self.num_workers > self.least
             why: BaseException
             try:
-                use_device(setup, self._stop, leaves)
+                serve_engine(setup, self._stop, leaves)
                 result = function(*args, **kwargs)
             except BaseException as error:  # also of one that is stopped
                 why = error
             else:
-                future.set_result(result)
+                if isinstance(result, Unfinished):
+                    self._finishers.finish(future, result)
+                else:
+                    future.set_result(result)
                 continue
             if isinstance(why, DeviceFailed) and self._retire():
                 retired = why
@@ -389,7 +441,7 @@ class DevicePool(_Pool):
 class WithRankZero(Executor):
     """The other ranks of an MPI job, and the GPUs of rank 0, which would be idle otherwise."""
 
-    def __init__(self, ranks: Executor, own: DevicePool):
+    def __init__(self, ranks: Executor, own: EnginePool):
         self._parts = ranks, own
         own.least = 0  # where all of them fail, the ranks go on
         self._running = [0, 0]
@@ -401,7 +453,7 @@ class WithRankZero(Executor):
         return sum(self._workers())
 
     def _workers(self) -> list[int]:
-        counts = map(_number_of_workers, self._parts)
+        counts = map(number_of_workers, self._parts)
         return [1 if count is None else count for count in counts]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -429,6 +481,7 @@ class WithRankZero(Executor):
             part.__exit__(*raised)
 
 
+_FINISHERS = 2  # threads for each engine
 _STOPS = 10.0  # seconds, of which a launch takes a part of one
 
 
@@ -449,7 +502,8 @@ class Workers:
     def start(self) -> Executor:
         """Start them; their executor is closed by the caller."""
         if self.kind is None:
-            return self._threads() or InProcess()
+            on_gpu = self.backend != "cpu" and self.threads is None and gpu_present()
+            return self._threads() or (EnginePool([None]) if on_gpu else InProcess())
         if self.kind == "mpi":
             from mpi4py.futures import MPIPoolExecutor
 
@@ -459,8 +513,8 @@ class Workers:
             return Pool(show_device, self.devices)
         return Pool(_stay, [None if self.threads else group for group in _groups(self.kind)])
 
-    def _threads(self) -> DevicePool | None:
-        return DevicePool([int(name) for name in self.devices]) if self.devices else None
+    def _threads(self) -> EnginePool | None:
+        return EnginePool([int(name) for name in self.devices]) if self.devices else None
 
 
 def check_workers(
@@ -652,7 +706,9 @@ def depth(executor: Executor) -> int:
     """
     if isinstance(executor, InProcess):
         return 1
-    if number := _number_of_workers(executor):
+    if isinstance(executor, EnginePool):
+        return executor.depth
+    if number := number_of_workers(executor):
         return 2 * number
     client: Any = getattr(executor, "_client", None)  # Dask's, which asks the scheduler
     if getattr(client, "status", "") == "closed":  # what was in flight may never be told so
@@ -666,7 +722,7 @@ def depth(executor: Executor) -> int:
 _UNKNOWN = 2 * (os.cpu_count() or 1)
 
 
-def _number_of_workers(executor: Executor) -> int | None:
+def number_of_workers(executor: Executor) -> int | None:
     """The number of workers that an executor says it has; None where it says none."""
     numbers = (getattr(executor, name, None) for name in ("num_workers", "_max_workers"))
     return next((number for number in numbers if isinstance(number, int)), None)

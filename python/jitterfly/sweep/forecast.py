@@ -22,7 +22,7 @@ from ..store import Store
 from ..store.records import MOST_OWN_FILES
 from ..store.store import MOST_DATA_BYTES, MOST_EARLY
 from ..studies import Cell, Study
-from .batches import BATCH_BYTES, Batch, run_batch
+from .batches import BATCH_BYTES, Batch, BatchResult, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate
 
 _TRIED = 7  # cells, from the one of least work to the one of most
@@ -304,7 +304,8 @@ def _on_device(name: str, cells: Sequence[Cell], here: Range, with_host: bool) -
         model.driver,
         model.table,
         Range(low, high) if known else None,
-        Range((low + here.low) / 3600, (high + here.high) / 3600) if known else None,
+        # The host's part is done beside the card at best, and after it at worst.
+        Range(max(low, here.low) / 3600, (high + here.high) / 3600) if known else None,
         with_host,
         tuple(sorted(rests_on, key=lambda part: -part.work)),
     )
@@ -386,8 +387,9 @@ def _simulated(seed: int, backend: str, threads: int | None, used: set[str]) -> 
 
     def make(cell: Cell, first: int, count: int) -> Ticks:
         found = run_batch(Batch(cell, seed, first, count, None, backend, threads))
-        used.update(found.backends)
+        assert isinstance(found, BatchResult)
         assert found.ticks is not None
+        used.update(found.backends)
         return found.ticks
 
     return make
