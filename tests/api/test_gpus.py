@@ -142,12 +142,12 @@ def test_congestion_warns(machine):
 
 
 def test_a_study_warns(machine, tmp_path, monkeypatch):
-    from jitterfly.sweep import batches
+    from jitterfly.sweep import executors
 
-    batches._engine.cache_clear()
+    executors.engine_of_process.cache_clear()
     with pytest.warns(jf.UnusedGPUWarning, match="takes the CPU: CUDA driver version") as warned:
         run(sweep_cases.study(), tmp_path / "out")
-    batches._engine.cache_clear()
+    executors.engine_of_process.cache_clear()
     assert [w.filename for w in warned] == [__file__]
 
 

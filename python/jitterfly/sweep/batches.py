@@ -7,7 +7,6 @@ only what travels and is stored together.
 from __future__ import annotations
 
 import functools
-import os
 import pickle
 import sys
 import time
@@ -17,23 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import launchers
-from ..backends import (
-    BackendError,
-    ask_devices,
-    core,
-    device_of_thread,
-    serves_engine,
-    takes_gpu,
-)
-from ..fields import MOST_THREADS
+from ..backends import BackendError, device_of_thread, serves_engine
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
 from ..version import __version__
-from .executors import Unfinished, WorkersBroken
+from .executors import Unfinished, WorkersBroken, engine_of_process
 
 
 class ClassNotLoaded(WorkersBroken):
@@ -125,7 +115,7 @@ def run_batch(batch: Batch | PackedBatch) -> BatchResult | Unfinished:
         alone = batch.backend == "auto" and isinstance(variant.case, ScheduleCase)
         backend, threads = "cpu" if alone else batch.backend, batch.threads
         if alone or device_of_thread() is None:
-            backend, threads = _engine(backend, threads)
+            backend, threads = engine_of_process(backend, threads)
         try:
             ticks, used = variant.case.realize(
                 batch.count, batch.seed, batch.first, backend, threads
@@ -151,26 +141,6 @@ def run_batch(batch: Batch | PackedBatch) -> BatchResult | Unfinished:
         return BatchResult(None, summary, used_backends, simulated + time.perf_counter() - started)
 
     return Unfinished(finish) if serves_engine() else finish()
-
-
-@functools.cache
-def _engine(backend: str, threads: int | None) -> tuple[str, int | None]:
-    """The backend and threads in this process, which is bound to its GPU first."""
-    if backend == "cpu":
-        return "cpu", threads or _share()
-    launchers.bind_device(lambda: ask_devices()[1])
-    return (backend, None) if takes_gpu(backend, threads) else ("cpu", threads or _share())
-
-
-def _share() -> int | None:
-    """The threads of one of several processes that a launcher started here without binding them."""
-    size = launchers.local_size()
-    if not size or size == 1:
-        return None
-    wanted = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    of_all = min(os.cpu_count() or 1, core.control_group_threads() or MOST_THREADS)
-    share = int(wanted) if wanted.isdigit() else -(-of_all // size)
-    return max(1, min(core.hardware_threads(), share))
 
 
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it

@@ -6,6 +6,7 @@ each of them would run the whole study, which `check_not_copies` refuses.
 
 from __future__ import annotations
 
+import functools
 import math
 import multiprocessing
 import multiprocessing.util
@@ -36,9 +37,9 @@ from ..backends import (
     core,
     count_devices,
     device_problems,
-    gpu_present,
     gpu_problem,
     serve_engine,
+    takes_gpu,
 )
 from ..fields import (
     MOST_THREADS,
@@ -326,7 +327,7 @@ class InProcess(Executor):
 
 @dataclass(frozen=True)
 class Unfinished:
-    """What a call returns whose rest, `finish`, needs no engine; the engine's thread goes on."""
+    """The result of a call whose rest, `finish`, needs no engine: its thread goes on."""
 
     finish: Callable[[], Any]
 
@@ -502,8 +503,10 @@ class Workers:
     def start(self) -> Executor:
         """Start them; their executor is closed by the caller."""
         if self.kind is None:
-            on_gpu = self.backend != "cpu" and self.threads is None and gpu_present()
-            return self._threads() or (EnginePool([None]) if on_gpu else InProcess())
+            if pool := self._threads():
+                return pool
+            backend, _ = engine_of_process(self.backend, self.threads)
+            return InProcess() if backend == "cpu" else EnginePool([None])
         if self.kind == "mpi":
             from mpi4py.futures import MPIPoolExecutor
 
@@ -515,6 +518,26 @@ class Workers:
 
     def _threads(self) -> EnginePool | None:
         return EnginePool([int(name) for name in self.devices]) if self.devices else None
+
+
+@functools.cache
+def engine_of_process(backend: str, threads: int | None) -> tuple[str, int | None]:
+    """The backend and threads in this process, which is bound to its GPU first."""
+    if backend == "cpu":
+        return "cpu", threads or _share()
+    bind_device(lambda: ask_devices()[1])
+    return (backend, None) if takes_gpu(backend, threads) else ("cpu", threads or _share())
+
+
+def _share() -> int | None:
+    """The threads of one of several processes that a launcher started here without binding them."""
+    size = launchers.local_size()
+    if not size or size == 1:
+        return None
+    wanted = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    of_all = min(os.cpu_count() or 1, core.control_group_threads() or MOST_THREADS)
+    share = int(wanted) if wanted.isdigit() else -(-of_all // size)
+    return max(1, min(core.hardware_threads(), share))
 
 
 def check_workers(
