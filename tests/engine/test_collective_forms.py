@@ -17,7 +17,8 @@ A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
 
 
 WITHOUT = {"double_binary_tree_allreduce", "nccl_tree_allreduce", "binary_tree_broadcast",
-           "binary_tree_reduce", "gather_broadcast_allgather", "nonoverlapping_reduce_scatter",
+           "binary_tree_reduce", "circulant_broadcast", "circulant_reduce",
+           "gather_broadcast_allgather", "nonoverlapping_reduce_scatter",
            "linear_alltoall", "sparbit_allgather", "split_binary_tree_broadcast",
            "recursive_multiplying_allreduce",
            *(kind for kind in GOALS if kind.startswith("hierarchical"))}  # fmt: skip
@@ -102,6 +103,7 @@ ANY = {
     "ring_allgather": lambda N, n: (N - 1) * (A + n * B),
     "neighbor_exchange_allgather":
         lambda N, n: (N - 1 if N % 2 else N // 2) * A + (N - 1) * n * B,
+    "circulant_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
     "pat_allgather": lambda N, n: ceil(log2(N)) * A + (N - 1) * n * B,
     "pat_reduce_scatter":
         lambda N, n: ceil(log2(N)) * A + Fraction(N - 1, N) * n * (B + C),

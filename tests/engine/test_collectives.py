@@ -17,6 +17,7 @@ from support.grouped import parametrize_in_groups
 from support.scale import of_each_kind, scaled, some
 
 import jitterfly as jf
+from jitterfly.algorithms.shared_steps import circulant_blocks, circulant_skips
 from jitterfly.program import row_labels
 from jitterfly.steps import MESSAGE
 
@@ -212,6 +213,23 @@ def test_reference_notices_wrong_programs(program, goal, message, monkeypatch):
     monkeypatch.setattr(textbook, "wrong", program, raising=False)
     with pytest.raises(AssertionError, match=message):
         ProgramRun("wrong", 4, Network(o=3, L=10), 8, goal=goal).execute()
+
+
+def test_blocks_of_a_circulant_graph_are_the_published_ones():
+    """Of 17 ranks, as in Träff 2025 and in MPICH's src/mpi/coll/algorithms/circ_graph."""
+    published = """
+        . 0 -5 -4 -3 -5 -2 -5 -4 -3 -1 -5 -4 -3 -5 -2 -5
+        . -4 1 -5 -4 -3 -3 -2 -5 -4 -3 -1 -5 -4 -3 -3 -2
+        . -2 -2 2 0 -4 -4 -3 -2 -2 -4 -3 -1 -1 -4 -4 -3
+        . -3 -3 -2 -2 3 0 1 2 -5 -2 -2 -2 -2 -1 -1 -1
+        . -1 -1 -1 -1 -1 -1 -1 -1 4 0 1 2 0 3 0 1"""
+    rows = [[int(word) for word in row.split()[1:]] for row in published.strip().splitlines()]
+    assert circulant_skips(17) == [1, 2, 3, 5, 9, 17]
+    assert circulant_blocks(17)[:, 1:].tolist() == rows
+    for ranks in range(2, 80):
+        skips, schedule = textbook.circulant_schedule(ranks)
+        assert circulant_skips(ranks) == skips
+        assert circulant_blocks(ranks)[:, 1:].T.tolist() == schedule[1:]
 
 
 def bytes_between(kind, ranks, width):

@@ -55,6 +55,9 @@ FEWER = {
     "butterfly_reduce_scatter": 2**20,
     "chain_broadcast": 2**12,
     "chain_reduce": 2**12,
+    "circulant_allgather": 2**16,
+    "circulant_broadcast": 2**16,
+    "circulant_reduce": 2**16,
     "double_ring_barrier": 2**12,
     "hierarchical_allgather": 2**22,
     "hierarchical_barrier": 2**22,
@@ -73,7 +76,7 @@ FEWER = {
     "linear_scan": 2**12,
     "recursive_doubling_scan": 2**20,
     "recursive_multiplying_allreduce": 2**20,
-    "sparbit_allgather": 2**12,
+    "sparbit_allgather": 2**10,
     "split_binary_tree_broadcast": 2**16,
     "swing_allreduce": 2**20,
 }

@@ -22,6 +22,11 @@ from .philox import MIRROR_STEPS
 from .realized import RealizedNoise
 
 
+def owner(block):
+    """Whose a block of an allgather is, which may be a segment of one: (rank, segment)."""
+    return block[0] if isinstance(block, tuple) else block
+
+
 class Process(Collective):
     """One rank in one cycle: its program, and what it holds."""
 
@@ -226,12 +231,21 @@ class ProgramRun(ButterflyRun):
             return dict.fromkeys(blocks, frozenset([0])) if rank == 0 else {}
         if self.goal == "scatter":  # of what rank 0 has, block b is for rank b
             return dict.fromkeys(range(self.ranks), frozenset([0])) if rank == 0 else {}
-        if self.goal in ("allgather", "gather", "scan"):
+        if self.goal == "allgather":
+            return {b: frozenset([rank]) for b in self.contributed if owner(b) == rank}
+        if self.goal in ("gather", "scan"):
             return {rank: frozenset([rank])}
         if self.goal == "alltoall":  # block a N + b is from rank a for rank b
             mine = range(rank * self.ranks, (rank + 1) * self.ranks)
             return dict.fromkeys(mine, frozenset([rank]))
         return dict.fromkeys(blocks, frozenset([rank]))
+
+    @property
+    def contributed(self):
+        """The blocks of an allgather: one of each rank, or (rank, segment)."""
+        segments = {b[1] for b in self.blocks if isinstance(b, tuple)}
+        ranks = range(self.ranks)
+        return [(rank, s) for rank in ranks for s in segments] if segments else list(ranks)
 
     def folded(self, rank):
         """Whose input a rank has when it enters the butterfly."""
@@ -242,7 +256,8 @@ class ProgramRun(ButterflyRun):
         held, rank, empty = process.held, process.rank, self.empty
         if self.goal == "allgather" or (self.goal == "gather" and rank == 0):
             full = {block: ranks for block, ranks in held.items() if block not in empty}
-            return full == {b: frozenset([b]) for b in range(self.ranks) if b not in empty}
+            every = self.contributed if self.goal == "allgather" else range(self.ranks)
+            return full == {b: frozenset([owner(b)]) for b in every if b not in empty}
         match self.goal:
             case "allreduce" | "barrier":
                 return all(held[b] == self.everyone for b in held)

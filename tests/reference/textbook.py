@@ -11,7 +11,8 @@ trees, ring, pairwise exchange); Bruck et al., IEEE TPDS 1997; Hensgen, Finkel &
 Cluster Computing 2007 (chain, binary tree, segments); Sanders, Speck & Träff, Parallel Computing
 2009 (two trees); Cho et al., MLSys 2019 (rings in nodes and between them); Chen
 et al., HPC-Asia 2005 (neighbor exchange); Träff, EuroPVM/MPI 2005 (butterfly); Jeaugey 2025 (PAT);
-De Sensi et al., SC 2025 (Bine); Loch & Koslovski, SBAC-PAD 2021 (Sparbit).
+De Sensi et al., SC 2025 (Bine); Loch & Koslovski, SBAC-PAD 2021 (Sparbit);
+Träff, TOPC 2025 (circulant graphs).
 """
 
 import json
@@ -891,6 +892,105 @@ def butterfly_reduce_scatter(me, size, n):
     if power > 2:
         ops = exchange(part, [part], block, k, "take") if me < power and part != me else []
         yield "exchange of blocks", ops
+
+
+@cache
+def circulant_schedule(size):
+    """Träff 2025: the distances, and which block each rank receives in each of q rounds.
+
+    Blocks of these rounds are 0 ... q - 1, those of the q rounds before -q ... -1. In round k a
+    rank searches ways over falling distances (`size` is one), the longest first, to numbers that
+    are less than the next distance below rank + size, and at least this one; the last distance of
+    the way is the block, and no other way ends with it.
+    """
+    skips = [size]
+    while skips[0] > 1:
+        skips.insert(0, (skips[0] + 1) // 2)
+    q = len(skips) - 1
+    schedule = [[None] * q]
+    for rank in range(1, size):
+        left, own = rank, q
+        for e in reversed(range(q)):
+            if skips[e] <= left:
+                left, own = left - skips[e], e
+        used, found = {own}, []
+
+        def search(last, reached, rank=rank, used=used, found=found):
+            below = last
+            while len(found) < q:
+                k = len(found)
+                low, high = (rank + size - skips[i] for i in (k + 1, k))
+                free = [e for e in range(below) if e not in used]
+                if reached > high:
+                    return
+                if reached < low or (reached == low and free):
+                    below = max(free)
+                    search(below, reached + skips[below])
+                else:
+                    used.add(last)
+                    found.append(last)
+                    return
+
+        search(q + 1, 0)
+        schedule.append([own if e == q else e - q for e in found])
+    return skips, schedule
+
+
+def _circulant(size, segments):
+    """Rounds of a broadcast from rank 0: (distance, {receiver: segment})."""
+    skips, schedule = circulant_schedule(size)
+    q = len(skips) - 1
+    rounds, i = [], 0
+    while q and len(rounds) < segments - 1 + q:
+        begins = -(segments - 1) % q
+        if i >= begins:
+            blocks = {rank: schedule[rank][i % q] - begins + i // q * q for rank in range(1, size)}
+            inside = {rank: min(b, segments - 1) for rank, b in blocks.items() if b >= 0}
+            rounds.append((skips[i % q], inside))
+        i += 1
+    return rounds
+
+
+def circulant_broadcast(me, size, n, segment_bytes=8192):
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+    for t, (d, blocks) in enumerate(_circulant(size, segments)):
+        there = (me + d) % size
+        if there in blocks:
+            ops.append(Send(there, (blocks[there],), length, t))
+        if me in blocks:
+            ops.append(Receive((me - d) % size, length, t))
+    if size > 1:
+        yield "circulant graph", ops
+
+
+def circulant_reduce(me, size, n, segment_bytes=8192):
+    """All rounds backwards."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+    for t, (d, blocks) in enumerate(reversed(_circulant(size, segments))):
+        if me in blocks:
+            ops.append(Send((me - d) % size, (blocks[me],), length, t))
+        if (me + d) % size in blocks:
+            ops.append(Receive((me + d) % size, length, t, "combine"))
+    if size > 1:
+        yield "circulant graph", ops
+
+
+def circulant_allgather(me, size, n, segment_bytes=8192):
+    """Segment s of rank r's block is block (r, s), unless it is the only one."""
+    segments = max(cut(n, segment_bytes), 1)
+    length, ops = cut(n, segments), []
+    for t, (d, blocks) in enumerate(_circulant(size, segments)):
+        # Rank `root` broadcasts as if it were rank 0.
+        sent = [(root, blocks[(me + d - root) % size]) for root in range(size)
+                if (me + d - root) % size in blocks]  # fmt: skip
+        if segments == 1:
+            sent = [root for root, _ in sent]
+        ops.append(Send((me + d) % size, tuple(sent), len(sent) * length, t))
+        ops.append(Receive((me - d) % size, len(blocks) * length, t))
+    if size > 1:
+        yield "circulant graph", ops
 
 
 def segmented_ring_allreduce(me, size, n, segment_bytes=8192):

@@ -14,10 +14,14 @@ from .shared_steps import (
     MOST_PAIRED_RANKS,
     AlgorithmOf,
     Count,
+    SegmentBytes,
     all_sent_first,
+    block_bytes,
     bytes_of_counts,
     check_ranks,
+    check_segments,
     check_step_count,
+    circulant_rounds,
     collective,
     doubling_steps,
     fold_in,
@@ -459,6 +463,60 @@ class GatherBroadcastAllgather(Algorithm, kind="gather_broadcast_allgather"):
         up = message_steps(self.gather, "gather", ranks, message_bytes)
         down = message_steps(self.broadcast, "broadcast", ranks, ranks * message_bytes)
         return collective(numbered([in_one_row(up, "gather"), in_one_row(down, "broadcast")]))
+
+
+@frozen_dataclass()
+class CirculantAllgather(Algorithm, kind="circulant_allgather"):
+    """Broadcast every rank's block over the same circulant graph, shifted to begin at that rank.
+
+    In a round rank i sends to ``i + d`` (modulo N) a segment of each block that, from the block's
+    rank, `CirculantBroadcast` would send there, in one message.
+
+    `message_bytes` is what one rank contributes, n bytes, cut into S segments of n / S bytes
+    (rounded up), as few as have at most `segment_bytes`. There are S + q - 1 rounds, q = log2(N),
+    rounded up, of up to N - 1 segments.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` out of range; more than 2^17 ranks, or more than 2^18 steps, when the case
+        is made.
+
+    Notes
+    -----
+    Without noise it takes ``q alpha + (N - 1) n beta`` on Hockney's network and one segment, for
+    every N: it is then `BruckAllgather` with distances that halve N. It is `circ_graph` of MPICH's
+    development branch, which sends each segment by itself.
+
+    References
+    ----------
+    Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast,
+    All-Broadcast, Reduction and All-Reduction", ACM Transactions on Parallel Computing 2025.
+
+    Examples
+    --------
+    Distance and bytes of each message on six ranks, where blocks are one byte:
+
+    >>> [(step.partners.distance, step.bytes) for step in CirculantAllgather().steps(6, 1)[1:]]
+    [(1, 1), (2, 1), (3, 3)]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        segments = check_segments(self, ranks, message_bytes, self.segment_bytes)
+        size = block_bytes(message_bytes, segments)
+        steps = [
+            message(Shift(distance), t, int(np.count_nonzero(receives)) * size, "")
+            for t, (distance, receives) in enumerate(circulant_rounds(ranks, segments))
+        ]
+        return collective(in_one_row(steps, "circulant graph"))
 
 
 @frozen_dataclass()

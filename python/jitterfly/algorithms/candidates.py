@@ -550,6 +550,12 @@ _OTHERS = {
             on_levels=True,
         ),
         Candidate(
+            "circulant",
+            _always("circulant_allgather", segment_bytes="64KiB"),
+            usual=False,
+            summary="parts of 64 KiB of all blocks, over N/2, N/4, ... 1 ranks in turn",
+        ),
+        Candidate(
             "sparbit",
             _always("sparbit_allgather"),
             usual=False,
@@ -606,6 +612,12 @@ _OTHERS = {
         ),
     ),
     "broadcast": (
+        Candidate(
+            "circulant",
+            _always("circulant_broadcast", segment_bytes="64KiB"),
+            usual=False,
+            summary="parts of 64 KiB over N/2, N/4, ... 1 ranks in turn: the fewest rounds",
+        ),
         _bine("broadcast", "down a binomial tree with children on both sides, and so nearer"),
         Candidate(
             "scatter_doubling",
@@ -651,6 +663,12 @@ _OTHERS = {
         ),
     ),
     "reduce": (
+        Candidate(
+            "circulant",
+            _always("circulant_reduce", segment_bytes="64KiB"),
+            usual=False,
+            summary="parts of 64 KiB from N/2, N/4, ... 1 ranks away in turn: the fewest rounds",
+        ),
         _bine("reduce", "up a binomial tree with children on both sides, and so nearer"),
         Candidate(
             "pipeline",

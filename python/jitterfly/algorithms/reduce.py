@@ -18,6 +18,7 @@ from .shared_steps import (
     block_bytes,
     check_ranks,
     check_step_count,
+    circulant_segments,
     collective,
     fold_in,
     gather_up,
@@ -239,6 +240,58 @@ class ChainReduce(Algorithm, kind="chain_reduce"):
             chain = Range(max(ranks - 1 - t, 1), min(ranks - 1 - t + segments, ranks), -1)
             steps.append(message(chain, t, size, "", combine=True))
         return collective(in_one_row(steps, "chain"))
+
+
+@frozen_dataclass()
+class CirculantReduce(Algorithm, kind="circulant_reduce"):
+    """Send a segment from every rank in each round, over about N/2, N/4, ... 1 ranks in turn.
+
+    It is `CirculantBroadcast` the other way: in the last round rank 0 has combined segment 0.
+
+    `message_bytes` is the vector, n bytes, cut into S segments of n / S bytes (rounded up), as few
+    as have at most `segment_bytes`. There are S + q - 1 rounds, q = log2(N), rounded up. A rank
+    other than rank 0 has finished when its last message is sent.
+
+    Parameters
+    ----------
+    segment_bytes : int or str
+        The most bytes of a segment, from 1; text such as ``"8KiB"`` is read. With n or more, whole
+        vectors are sent.
+
+    Raises
+    ------
+    ValueError
+        `segment_bytes` out of range; more than 2^17 ranks, or more than 2^18 steps, when the case
+        is made.
+
+    Notes
+    -----
+    It takes the fewest rounds that there can be, where a rank sends one message and receives one in
+    a round. It is `circ_graph` of MPICH's development branch, for operations that commute.
+
+    References
+    ----------
+    Träff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast,
+    All-Broadcast, Reduction and All-Reduction", ACM Transactions on Parallel Computing 2025.
+
+    Examples
+    --------
+    Sender and receiver of two segments on three ranks, step by step:
+
+    >>> steps = CirculantReduce(segment_bytes="4KiB").steps(3, 8192)
+    >>> [step.partners.pairs(3) for step in steps if step.partners]
+    [[(1, 2), (2, 0)], [(1, 0)], [(2, 0)]]
+    """
+
+    segment_bytes: SegmentBytes = SegmentBytes()
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        pairs, size = circulant_segments(self, ranks, message_bytes, self.segment_bytes)
+        steps = [
+            message(Listed(edges[:, ::-1]), t, size, "", combine=True)
+            for t, edges in enumerate(reversed(pairs))
+        ]
+        return collective(in_one_row(steps, "circulant graph"))
 
 
 @frozen_dataclass()

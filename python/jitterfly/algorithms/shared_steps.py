@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +49,8 @@ MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
 
 
+_MAX_CIRCULANT_RANKS = 2**17
+"""Of more, each case would take many seconds to make."""
 MAX_RADIX = 256
 """The most ranks that exchange messages at once, where that is a parameter."""
 assert MAX_RADIX <= MOST_WINDOW
@@ -395,6 +399,122 @@ def bine_blocks(ranks: int, block: int, *, down: bool = False) -> list[Step]:
         message(Listed(edges), r, size, f"{name} {r + 1}")
         for r, (edges, size) in enumerate(reversed(levels) if down else levels)
     ]
+
+
+def circulant_skips(ranks: int) -> list[int]:
+    """The distances of a circulant graph and N: about N/2, N/4, ... 1, rounded up, in rising order.
+
+    There are as many distances as rounds in which a message can reach all ranks (Träff 2025).
+    """
+    skips = [ranks]
+    while skips[-1] > 1:
+        skips.append(-(-skips[-1] // 2))
+    return skips[::-1]
+
+
+@lru_cache(maxsize=8)
+def circulant_blocks(ranks: int) -> npt.NDArray[np.int8]:
+    """The block that each rank receives in each of q rounds of a broadcast, in the steady state.
+
+    Shape (rounds q, ranks). In round k of q a rank receives from the one over distance k. Each rank
+    receives one block of those that rank 0 sends in these rounds, 0 to q - 1; all others are of the
+    q rounds before, and below 0. What rank 0 has is without meaning.
+    """
+    skips = circulant_skips(ranks)
+    rounds = len(skips) - 1
+    blocks = np.zeros((rounds, ranks), np.int8)
+    for rank in range(1, ranks):
+        blocks[:, rank] = _received_blocks(rank, skips)
+    return blocks
+
+
+def _received_blocks(rank: int, skips: list[int]) -> list[int]:
+    """The blocks that one rank receives (Träff 2025): in each round the last distance of a way.
+
+    A way goes over falling distances, N among them, to a number that is in round k less than the
+    next distance below ``rank + N``, and at least this one. The longest are tried first, and a
+    distance that ended a way ends no other. That which ends the way from 0 to this rank is left
+    out: it is the block that rank 0 sends it in these rounds, where N ends the way.
+    """
+    q, left = len(skips) - 1, rank
+    own = q
+    while left:
+        own = bisect_right(skips, left) - 1
+        left -= skips[own]
+    ends = (2 << q) - 1 & ~(1 << own)  # a bit for each distance that can still end a way
+    last, reached, way, found = q, skips[q], [q], []
+    for k in range(q):
+        low, high = rank + skips[q] - skips[k + 1], rank + skips[q] - skips[k]
+        while True:
+            shorter = ends & (1 << last) - 1
+            if reached < low or (reached == low and shorter):
+                last = shorter.bit_length() - 1
+                way.append(last)
+                reached += skips[last]
+            elif reached > high:
+                reached -= skips[way.pop()]
+            else:
+                break
+        last = way.pop()
+        reached -= skips[last]
+        ends &= ~(1 << last)
+        found.append(own if last == q else last - q)
+    return found
+
+
+class CirculantRound(NamedTuple):
+    """A round of a broadcast over a circulant graph: its distance, and who receives a segment."""
+
+    distance: int
+    receives: npt.NDArray[np.bool_]
+
+
+def circulant_rounds(ranks: int, segments: int) -> list[CirculantRound]:
+    """The rounds in which rank 0 broadcasts so many segments: as many, and log2(N) - 1 more."""
+    skips = circulant_skips(ranks)
+    q = len(skips) - 1
+    if not q:
+        return []
+    ahead = -(segments - 1) % q  # rounds that are left out, so that the last ones are whole
+    blocks = circulant_blocks(ranks) if ahead else None
+    rounds = []
+    for t in range(ahead, ahead + segments - 1 + q):
+        k, since = t % q, t // q
+        receives = np.arange(ranks) > 0
+        if since < 2 and blocks is not None:
+            receives &= blocks[k] + since * q >= ahead
+        elif not since:
+            receives &= (np.arange(ranks) >= skips[k]) & (np.arange(ranks) < skips[k + 1])
+        rounds.append(CirculantRound(skips[k], receives))
+    return rounds
+
+
+def check_segments(algorithm: Algorithm, ranks: int, size: int, segment_bytes: int) -> int:
+    """Return how many segments go over a circulant graph; ValueError for too many, or ranks."""
+    check_ranks(algorithm, ranks, _MAX_CIRCULANT_RANKS)
+    segments = segments_of(size, segment_bytes)
+    check_step_count(algorithm, segments + rounds_of(ranks) - 1, "segment_bytes must be larger")
+    return segments
+
+
+def circulant_segments(
+    algorithm: Algorithm, ranks: int, size: int, segment_bytes: int
+) -> tuple[list[PairArray], int]:
+    """Sender and receiver in each round of a broadcast, and the bytes of a segment.
+
+    Arrays that are the same are one.
+    """
+    segments = check_segments(algorithm, ranks, size, segment_bytes)
+    rank = np.arange(ranks)
+    known: dict[tuple[int, bytes], PairArray] = {}
+    pairs = []
+    for distance, receives in circulant_rounds(ranks, segments):
+        key = distance, receives.tobytes()
+        if key not in known:
+            to = rank[receives]
+            known[key] = np.stack([(to - distance) % ranks, to], axis=1)
+        pairs.append(known[key])
+    return pairs, block_bytes(size, segments)
 
 
 def gather_up(ranks: int, size: int, *, combine: bool) -> list[Step]:

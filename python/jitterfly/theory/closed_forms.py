@@ -13,6 +13,7 @@ from ..algorithms import (
     Butterfly,
     ChainBroadcast,
     ChainReduce,
+    CirculantAllgather,
     KnomialBroadcast,
     KnomialReduce,
     ReduceBroadcastAllreduce,
@@ -20,7 +21,7 @@ from ..algorithms import (
     SegmentedRingAllreduce,
 )
 from ..algorithms.alltoall import blocks_with_digit
-from ..algorithms.shared_steps import block_bytes, segments_of, tree_blocks
+from ..algorithms.shared_steps import block_bytes, circulant_rounds, segments_of, tree_blocks
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MOST_BYTES, LogGOPS
@@ -531,6 +532,17 @@ def _pat(case: Case, block: int, *, combine: bool = False) -> int:
     ])  # fmt: skip
 
 
+def _circulant_allgather(case: Case) -> int:
+    """Return the time of rounds over a circulant graph, of all segments that go there."""
+    assert isinstance(case.algorithm, CirculantAllgather)
+    segments = segments_of(case.message_bytes, case.algorithm.segment_bytes)
+    size = block_bytes(case.message_bytes, segments)
+    return in_a_row([
+        message(case, int(one.receives.sum()) * size)
+        for one in circulant_rounds(case.ranks, segments)
+    ])  # fmt: skip
+
+
 def _allgather(case: Case) -> int:
     """Return the time of recursive doubling with blocks, with the fold before and after."""
     n = case.message_bytes
@@ -631,6 +643,7 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "butterfly_reduce_scatter": _butterfly_reduce_scatter,
     "chain_broadcast": _chain,
     "chain_reduce": partial(_chain, combine=True),
+    "circulant_allgather": _circulant_allgather,
     "dissemination_barrier": _dissemination,
     "double_ring_barrier": _double_ring,
     "knomial_broadcast": _broadcast,
