@@ -664,7 +664,7 @@ def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
     if isinstance(content, CollectiveTable):
         raise ValueError(
             f"{measured} has means and percentiles: the time of every iteration is needed, in a "
-            "text file with one in each line"
+            "text file with one in each line; `jitterfly compare-measured` takes such a table"
         )
     return content
 
@@ -869,16 +869,25 @@ def _chosen_samples(
     return np.asarray(samples[0].times.max(axis=1), dtype=np.float64)
 
 
+_SHOWN_SIZES = 8  # of a file, in an error
+
+
 def _no_such(path: Path, chosen: _Chosen, there: list[tuple[int, int]]) -> ValueError:
-    wanted = "" if chosen.ranks is None else f" {chosen.ranks} ranks"
-    wanted += "" if chosen.bytes is None else f" {chosen.bytes} bytes"
+    wanted = "" if chosen.ranks is None else f" {chosen.ranks:,} ranks"
+    wanted += "" if chosen.bytes is None else f" {chosen.bytes:,} bytes"
     return ValueError(f"{path} has nothing of{wanted}, but of {_in_words(there)}")
 
 
 def _in_words(there: list[tuple[int, int]]) -> str:
-    """Ranks and bytes; 0 ranks where the file does not say them."""
-    words = [f"{f'{ranks} ranks ' if ranks else ''}{size} bytes" for ranks, size in there[:8]]
-    return ", ".join(words) + (", ..." if len(there) > 8 else "")
+    """Bytes for each number of ranks; 0 ranks where the file does not say them."""
+    sizes: dict[int, list[str]] = {}
+    for ranks, size in there[:_SHOWN_SIZES]:
+        sizes.setdefault(ranks, []).append(f"{size:,}")
+    words = [
+        f"{f'{ranks:,} ranks ' if ranks else ''}{', '.join(own)} bytes"
+        for ranks, own in sizes.items()
+    ]
+    return "; ".join(words) + ("; ..." if len(there) > _SHOWN_SIZES else "")
 
 
 def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:

@@ -275,7 +275,7 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
 
 
 def common_unit(times: Iterable[float], otherwise: str = "s") -> str:
-    """Return a unit for some times together: the largest of theirs in which half are 0.1 or more.
+    """Return a unit for some times together: the largest of theirs in which half are 0.5 or more.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def common_unit(times: Iterable[float], otherwise: str = "s") -> str:
     known = [time for time in times if math.isfinite(time) and time]
     if not known:
         return otherwise
-    return show_seconds(min(10 * _middle(known), max(map(abs, known)))).split()[1]
+    return show_seconds(min(2 * _middle(known), max(map(abs, known)))).split()[1]
 
 
 def column_units(columns: Sequence[Sequence[float]]) -> list[str]:

@@ -1,8 +1,10 @@
 """Options `--json`, `-q` and `-v` of all commands."""
 
 import csv
+import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -16,6 +18,10 @@ from jitterfly.cli.output import plain
 from jitterfly.cli.parser import _parser, leaves
 from jitterfly.store import Store
 
+OSU = (
+    "mpirun -np 8 ./osu_allreduce -i 100\n# OSU MPI Allreduce Latency Test v7.2\n"
+    "# Size  Avg Latency(us)\n4  9.1\n1048576  4512.5\n"
+)
 TARGETS = STUDY.replace("max = 40 }", "max = 40 }\ntargets = ['mean of slowdown ± 1 %']")
 
 
@@ -314,3 +320,33 @@ def test_export_says_which_cells_lost_their_records(folder, capsys, blank_pictur
     assert main(["run", "plain.toml", "--out", "out", "-q"]) == 0
     assert output_of(capsys, "export", "out", "x.csv")["unfinished"] == {}
     assert (folder / "x.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "slowdown --ranks 4,4096 --realizations 20",
+        "slowdown --ranks 4,64 --realizations 20 --at-most 1.5",
+        "advise --ranks 16 --bytes 8,4MiB --realizations 20",
+        "advise --ranks 64 --realizations 20",
+        "explain --ranks 64 --realizations 20",
+        "compare-measured osu.txt --ranks 8 --realizations 20",
+    ],
+)
+def test_times_of_a_table_are_numbers_in_the_unit_of_its_head(words, tmp_path, monkeypatch, capsys):
+    """A cell of a column has no unit of its own, however far its times are apart."""
+    (tmp_path / "osu.txt").write_text(OSU)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    noise = "period=1ms,duration=25us,start=stationary"
+    noise = noise.replace("25us", "max") if "--at-most" in words else noise
+    arguments = [*words.split(), "--network=L=1us,o=200ns,G=0.1ns", f"--noise={noise}", "-q"]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = re.compile(r"[a-z0-9], (?:ns|µs|ms)(?:  |$)")
+    heads = [at for at, line in enumerate(lines) if head.search(line)]
+    assert heads
+    for at in heads:
+        rows = list(itertools.takewhile(str.strip, lines[at + 1 :]))
+        assert rows
+        assert not [row for row in rows if re.search(r"[0-9\]] (?:ps|ns|µs|ms|s)\b", row)], words

@@ -451,3 +451,14 @@ def test_a_pingpong_of_imb_is_for_network_parameters(tmp_path, capsys):
     path.write_text(f"{head} 1 1000 1.03 0.97\n 32 1000 1.10 29.0\n")
     assert "`jitterfly network parameters " in error_of(capsys, "noise", "import", path)
     assert main(["network", "parameters", str(path)]) == 0
+
+
+def test_a_size_that_is_not_there_is_told_from_those_that_are(tmp_path, capsys):
+    path = tmp_path / "osu.txt"
+    path.write_text(f"mpirun -np 3072 ./osu_allreduce\n{osu()}")
+    words = ["-q", "--noise=period=1ms,duration=10us", "--ranks=48000", "--network=L=1us,o=1us"]
+    told = error_of(capsys, "compare-measured", path, *words)
+    assert told.endswith(
+        "osu.txt has nothing of 48,000 ranks, but of 3,072 ranks "
+        f"{', '.join(f'{size:,}' for size in TIMES)} bytes"
+    )

@@ -419,7 +419,7 @@ def _cards_in_words(question: Question) -> list[str]:
         f"each of the {count} ranks of a node sends to other nodes as if it were alone: where they "
         f"share a network card, algorithms in which many ranks of a node send long messages at "
         f"once take up to {count} times as long, and another candidate may be the best; "
-        "`shared_card` counts that"
+        "a network with shared_card=true counts that"
     ]
 
 
