@@ -3,6 +3,7 @@
 import csv
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,16 @@ EXPECTED = [
     # 6.8 + 2 * (7 * 0.6 + 4 * 5), and min(0.92 * 400 / 3.8, 20.4) / 2 GB/s, of 1 MiB times 0.5
     ("Tree", "LL", 128, 2**20, 6.8 + 48.4 + 2**20 / (1000 * 10.2 * 0.5)),
     ("Ring", "LL", 8, 64, 6.6 + 14 * 0.6 + 64 / (1000 * 141 * 8 / 14)),
+    # 25, and min(2 * 0.85 * 400 * 7 / 8, 400) GB/s
+    ("NVLS", "Simple", 8, 2**30, 25 + 2**30 / (400e3 * 8 / 14)),
+    ("NVLS", "Simple", 128, 2**20, 25 + 18 + 2**20 / (400e3 * 128 / 254)),
+    # 25 + 2 * 4 * 20.9, and min(595, 400, 8 * 45.5); of two nodes min(595, 800, 8 * 57.7)
+    ("NVLSTree", "Simple", 128, 2**30, 25 + 167.2 + 2**30 / (364e3 * 128 / 254)),
+    ("NVLSTree", "Simple", 16, 2**30, 25 + 41.8 + 2**30 / (461.6e3 * 16 / 30)),
+    # 2 * (3.7 + 7 * 0.4) + 31, and 400 * 0.85 / 2; 2 * 7 * 2.8 + 30, and 400 / 2
+    ("CollNetDirect", "Simple", 128, 2**20, 44 + 2**20 / 170e3),
+    ("CollNetChain", "Simple", 128, 2**20, 69.2 + 2**20 / 200e3),
+    ("NVLS", "LL", 128, 2**20, float("inf")),
 ]
 
 
@@ -279,7 +290,7 @@ def test_nccls_model(algorithm, protocol, ranks, size, time):
 def test_nccl_takes_what_its_model_finds_fastest():
     rules = LibraryRules("nccl")
     assert rules.choice(128, DGX, 64).called == "Tree/LL"
-    assert rules.choice(8, DGX, 2**30)[:2] == (jf.RingAllreduce(), "Ring/Simple")
+    assert rules.choice(8, DGX, 2**20) == (jf.RingAllreduce(), "Ring/LL", "")
     # Of 1 MiB on 16 channels, in chunks of 576,000 bytes halved until these are short: LL128.
     tree = jf.NcclTreeAllreduce(chunk_bytes=18000, channels=16, node_ranks=8)
     assert rules.choice(128, DGX, 2**20) == (tree, "Tree/LL128", "")
@@ -300,6 +311,29 @@ def test_nccl_takes_what_its_model_finds_fastest():
     assert "between nodes" in LibraryRules("nccl", "reduce").choice(64, DGX, 2**20).differs
     with pytest.raises(ValueError, match=r"one that NCCL has: allreduce.*got 'barrier'"):
         LibraryRules("nccl", "barrier").choice(8, DGX, 8)
+
+
+def test_nccl_takes_switches_that_combine_where_there_are_any():
+    """NVSwitch within nodes of several ranks; others if CollNet is enabled, on whole nodes."""
+    nccl, collnet = LibraryRules("nccl"), LibraryRules("nccl-2.30-collnet")
+    nvls = jf.InNetworkAllreduce(node_ranks=8)
+    assert nccl.choice(8, DGX, 2**30) == (nvls, "NVLS/Simple", "")
+    tree = replace(nvls, inter_node="tree")
+    assert nccl.choice(16, DGX, 2**30) == (tree, "NVLSTree/Simple", "")
+    assert collnet.choice(128, DGX, 2**20) == (nvls, "NVLS/Simple", "")
+    flat = jf.InNetworkAllreduce(intra_node="chain")
+    assert collnet.choice(64, FLAT, 8) == (flat, "CollNetChain/Simple", "")
+    shared = replace(DGX, shared_card=True)  # which is what limits it
+    machines = [library_choice._Machine(128, 8, network, 2**30) for network in (DGX, shared)]
+    fast, slow = (library_choice.nccl_time("allreduce", "CollNetDirect", "Simple", machine)
+                  for machine in machines)  # fmt: skip
+    assert slow - 44 == pytest.approx((fast - 44) * 8 * 4.5)
+    for rules in (nccl, collnet):  # the last node is not whole
+        assert rules.choice(127, DGX, 2**30).algorithm.kind != "in_network_allreduce"
+    assert collnet.title == "NCCL 2.30 with CollNet"
+    assert LibraryRules("nccl-2.30-collnet", "broadcast").choice(8, FLAT, 8) == LibraryRules(
+        "nccl", "broadcast"
+    ).choice(8, FLAT, 8)
 
 
 def test_every_choice_is_an_algorithm_that_runs():

@@ -19,7 +19,7 @@ from ..steps import MOST_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
 from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
-from .candidates import nccl_tree
+from .candidates import in_network, nccl_tree
 from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
 DEFAULT_LIBRARY = "mpich-5"
@@ -589,6 +589,24 @@ _TREE_CORRECTION = (
     (0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
      0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9),
 )  # fmt: skip
+# Of the protocol Simple, which these have alone; there is no base.
+_SWITCH_LATENCY = {
+    "CollNetDirect": (3.7, 31.0),
+    "CollNetChain": (2.8, 30.0),
+    "NVLS": (25.0, 18.0),
+    "NVLSTree": (25.0, 20.9),
+}
+_NVLS_EFFICIENCY = 0.85
+_NVLS_TREE_OF_CHANNEL = (0.0, 57.7, 45.5)
+_DIRECT_SERIAL = 0.4  # microseconds of each other rank of a node
+_DIRECT_BANDWIDTH = 0.85
+_MOST_COLLNET_RANKS = 8  # of a node
+_STAGES = {
+    "CollNetDirect": ("direct", "sharp"),
+    "CollNetChain": ("chain", "sharp"),
+    "NVLS": ("nvls", "sharp"),
+    "NVLSTree": ("nvls", "tree"),
+}
 _NCCL = {
     "allreduce": ("Tree", "Ring"),
     "broadcast": ("Ring",),
@@ -606,18 +624,72 @@ def _gigabytes(network: Network, usual: float) -> float:
     return 1e-9 / getattr(network, network.seconds_per_byte) if network.has_bandwidth else usual
 
 
-def _bandwidth(machine: _Machine) -> float:
-    """The bandwidth of a ring, GB/s: over all cards of a node, where there are several nodes."""
+def _bandwidths(machine: _Machine) -> tuple[float, float]:
+    """The bandwidth within a node, GB/s, and that of all cards of a node."""
     network = machine.network
     if not isinstance(network, Hierarchy):
-        return _gigabytes(network, _CARD)
+        return (_gigabytes(network, _CARD),) * 2
     inside = _gigabytes(network.networks[0], _NVLINK)
     outside = _gigabytes(network.networks[-1], _CARD)
+    return inside, outside * (1 if network.shared_card else machine.node_ranks)
+
+
+def _bandwidth(machine: _Machine) -> float:
+    """The bandwidth of a ring, GB/s: over all cards of a node, where there are several nodes."""
+    inside, outside = _bandwidths(machine)
     if machine.node_ranks == 1:
         return outside
-    if machine.nodes == 1:
-        return inside
-    return min(inside, outside * (1 if network.shared_card else machine.node_ranks))
+    return inside if machine.nodes == 1 else min(inside, outside)
+
+
+def _time_with_switches(algorithm: str, machine: _Machine) -> float:
+    """The time of an allreduce in which switches combine, as `nccl_time`."""
+    ranks, nodes, width = machine.ranks, machine.nodes, machine.node_ranks
+    inside, outside = _bandwidths(machine)
+    near, far = _SWITCH_LATENCY[algorithm]
+    hops = nodes.bit_length() - 1
+    if width == 1:
+        far = _NET_LATENCY["Tree"][_PROTOCOLS.index("Simple")]
+    if algorithm.startswith("NVLS"):
+        # Each rank pulls a part through NVSwitch: as many channels. Two operations at once.
+        bandwidth = min(
+            2 * _NVLS_EFFICIENCY * inside * (width - 1) / width, inside if nodes == 1 else outside
+        )
+        latency = near + (far if nodes > 1 else 0)
+        if algorithm == "NVLSTree":
+            each = 2 * outside if nodes == 2 else outside
+            of_channels = width * _NVLS_TREE_OF_CHANNEL[min(nodes, 3) - 1]
+            within = 2 * _NVLS_EFFICIENCY * inside * (width - 1) / width
+            bandwidth = min(within, each, of_channels)
+            latency = near + 2 * hops * far
+        bandwidth *= ranks / (2 * (ranks - 1))
+    else:
+        bandwidth = 0.5 * _bandwidth(machine)
+        latency = 2 * (width - 1) * near + far
+        if algorithm == "CollNetDirect":
+            shared = isinstance(machine.network, Hierarchy) and machine.network.shared_card
+            of_card = width if shared else 1
+            bandwidth *= _DIRECT_BANDWIDTH / (of_card - (of_card - 1) / 2)
+            latency = 2 * (min(1, width - 1) * near + (width - 1) * _DIRECT_SERIAL) + far
+    return latency + machine.size / (1000 * bandwidth)
+
+
+def _with_switches(machine: _Machine, *, collnet: bool) -> list[str]:
+    """The allreduces of NCCL that a machine has switches for: NVSwitch in nodes of several ranks.
+
+    `collnet`: whether those between nodes combine as well.
+    """
+    nodes, width = machine.nodes, machine.node_ranks
+    if machine.ranks != nodes * width or machine.ranks == 1:
+        return []  # each rank of a node has a part
+    found = []
+    if width > 1 and (nodes == 1 or collnet):
+        found.append("NVLS")
+    if width > 1 and nodes > 1:
+        found.append("NVLSTree")
+    if collnet and nodes > 1 and width <= _MOST_COLLNET_RANKS:
+        found += ["CollNetDirect", "CollNetChain"] if width > 1 else ["CollNetChain"]
+    return found
 
 
 def nccl_time(collective: str, algorithm: str, protocol: str, machine: _Machine) -> float:
@@ -626,6 +698,9 @@ def nccl_time(collective: str, algorithm: str, protocol: str, machine: _Machine)
     place, which = _PROTOCOLS.index(protocol), min(nodes, 3) - 1
     if ranks == 1:
         return 0.0
+    if algorithm in _SWITCH_LATENCY:
+        of_switches = protocol == "Simple" and collective == "allreduce"
+        return _time_with_switches(algorithm, machine) if of_switches else math.inf
     bandwidth = _bandwidth(machine)
     base, near, far = (
         table[algorithm][place] for table in (_BASE_LATENCY, _NVLINK_LATENCY, _NET_LATENCY)
@@ -693,18 +768,30 @@ def _chunk_bytes(protocol: str, machine: _Machine) -> int:
     return chunk
 
 
-def _nccl(collective: str, machine: _Machine) -> LibraryChoice:
+def _nccl_with_collnet(collective: str, machine: _Machine) -> LibraryChoice:
+    """The same where switches between nodes combine: NCCL_COLLNET_ENABLE=1, with a plugin."""
+    return _nccl(collective, machine, collnet=True)
+
+
+def _nccl(collective: str, machine: _Machine, *, collnet: bool = False) -> LibraryChoice:
     """The choice of NCCL 2.30 on H100 with NVLink in a node: what its model expects to be fastest.
 
-    Bandwidths are those of the network. NVLS and CollNet, where switches combine, are left out.
+    Bandwidths are those of the network. NVLS of an allgather or reduce-scatter is left out: on 8
+    H100 the model finds a ring faster.
     """
     if collective == "alltoall":
         return _choice("NCCL", collective, "sends and receives", machine)
     if collective not in _NCCL:
         raise ValueError(f"collective must be one that NCCL has: {', '.join(_NCCL)}, alltoall; "
                          f"got {shorten(collective)}")  # fmt: skip
-    pairs = [(one, protocol) for one in _NCCL[collective] for protocol in _PROTOCOLS]
+    names = list(_NCCL[collective])
+    if collective == "allreduce":
+        names += _with_switches(machine, collnet=collnet)
+    pairs = [(one, protocol) for one in names for protocol in _PROTOCOLS]
     best = min(pairs, key=lambda one: nccl_time(collective, one[0], one[1], machine))
+    if best[0] in _STAGES:
+        algorithm = in_network(*_STAGES[best[0]])(machine.ranks, machine.network, machine.size)
+        return LibraryChoice(algorithm, "/".join(best))
     if best[0] == "Tree":
         chunk = _chunk_bytes(best[1], machine)
         tree = nccl_tree(machine.ranks, machine.network, machine.size, chunk)
@@ -731,6 +818,7 @@ _LIBRARIES: dict[str, tuple[str, Callable[[str, _Machine], LibraryChoice]]] = {
     "openmpi-5": ("Open MPI 5", _openmpi_5),
     "mpich-4": ("MPICH 4", _mpich),
     "mpich-5": ("MPICH 5", _mpich),
+    "nccl-2.30-collnet": ("NCCL 2.30 with CollNet", _nccl_with_collnet),
     "nccl-2.30": ("NCCL 2.30", _nccl),
 }
 # Of more ranks than an algorithm can list: how many it can, and what stands in.
@@ -753,8 +841,8 @@ class LibraryRules:
     Parameters
     ----------
     name : str
-        "openmpi-5", "openmpi-4.1", "mpich-5", "mpich-4" or "nccl-2.30"; "openmpi", "mpich" and
-        "nccl" are the newest.
+        "openmpi-5", "openmpi-4.1", "mpich-5", "mpich-4", "nccl-2.30" or "nccl-2.30-collnet", with
+        switches between nodes that combine; "openmpi", "mpich" and "nccl" are the newest.
     collective : str
         "allreduce", "barrier", "broadcast" and so on.
 
