@@ -402,7 +402,7 @@ def longest_ticks(case: Case) -> int:
         delays = (noise.longest_message_delay(transit) for noise in case.noise)
         return transit + sum(delays) + sum(noise.longest_wait(load) for noise in case.noise)
 
-    compiled = case.compiled_steps
+    compiled, table = case.compiled_steps, case.compiled_steps.table
     slow = compiled.costs._replace(
         transit=late(compiled.costs.transit, compiled.load),
         combine=_longest_slowed(case, compiled.costs.combine),
@@ -411,11 +411,12 @@ def longest_ticks(case: Case) -> int:
     messages = [
         cost
         and cost._replace(
-            transit=late(cost.transit, compiled.table.load(i)),
+            transit=late(cost.transit, load),
             receive=cost.receive + _longest_slowed(case, combine) - combine,
         )
-        for i, cost in enumerate(compiled.table.costs())
-        for combine in (compiled.table.combine(i),)
+        for cost, load, combine in zip(
+            table.costs(), table.largest_loads(), table.longest_combining(), strict=True
+        )
     ]
     own_work, late_ranks = case.rank_work(), case.rank_delays()
     work = to_ticks(case.compute_time) if own_work is None else int(own_work.max())

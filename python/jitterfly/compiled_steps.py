@@ -9,8 +9,9 @@ the messages of one step may differ in their costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ NEVER = -(2**62)
 
 Entries = tuple[int, ...] | npt.NDArray[np.int64]
 """Distinct entries of a table; in an array where messages of a step differ in size: many."""
+_MOST_SIZES = 2**20  # of messages of different sizes, whose costs are computed one by one
 _MOST_LINKS = 1024  # classes of links whose messages have costs of their own
 _Advance = Callable[[int, int], int]
 
@@ -191,6 +193,8 @@ class CostTable(NamedTuple):
     `of_step`: of other steps (); more than one where messages of a step differ in size, cross
     different levels of a machine, or share a network card with different numbers of others: see
     `listed_messages` of `CompiledSteps`. There forwards have entries, too, for their ways alone.
+    `means`: of a step whose messages differ in size, by its number, the CPU time of a message to
+    send and receive, and what of it is the time to combine, on average.
     `loads`: of each entry `Network.load`, 0 without congestion. `combines`: of each entry, what of
     `receive` is the time to combine. `slower`: of each, the part of `transit` by slow links.
     """
@@ -200,6 +204,7 @@ class CostTable(NamedTuple):
     loads: tuple[int, ...]
     combines: tuple[int, ...] = ()
     slower: tuple[int, ...] = ()
+    means: Mapping[int, tuple[float, float]] = MappingProxyType({})
 
     def costs(self) -> list[MessageCosts | None]:
         """The costs of each step; where its messages differ, the highest of each cost."""
@@ -218,13 +223,13 @@ class CostTable(NamedTuple):
                     highest[own] = costs
         return found
 
-    def combine(self, step: int) -> int:
-        """The longest time in which a message of that step is combined."""
-        return _largest(self.combines, self.of_step[step])
+    def longest_combining(self) -> list[int]:
+        """The longest time in which a message of each step is combined."""
+        return _largest(self.combines, self.of_step)
 
-    def load(self, step: int) -> int:
-        """The largest load of a message of that step."""
-        return _largest(self.loads, self.of_step[step])
+    def largest_loads(self) -> list[int]:
+        """The largest load of a message of each step."""
+        return _largest(self.loads, self.of_step)
 
     def used(self, steps: Sequence[int]) -> list[MessageCosts]:
         """The distinct costs of these steps."""
@@ -237,11 +242,17 @@ class CostTable(NamedTuple):
         return any(len(own) > 1 for own in self.of_step)
 
 
-def _largest(values: tuple[int, ...], entries: Entries) -> int:
-    """The largest value of some entries, 0 where there is none."""
-    if isinstance(entries, np.ndarray):
-        return int(np.array(values, np.int64)[entries].max(initial=0))
-    return max((values[entry] for entry in entries), default=0)
+def _largest(values: tuple[int, ...], of_step: tuple[Entries, ...]) -> list[int]:
+    """The largest value among the entries of each step, 0 where there is none."""
+    if not any(values):
+        return [0] * len(of_step)
+    array = np.array(values, np.int64)
+    return [
+        int(array[own].max())
+        if isinstance(own, np.ndarray)
+        else max((values[entry] for entry in own), default=0)
+        for own in of_step
+    ]
 
 
 class CompiledSteps:
@@ -477,6 +488,7 @@ class _Messages:
         self._known: dict[tuple[MessageCosts, int, int, int], int] = {}
         self._sizes = np.empty(0, np.int64)  # of messages that differ within steps, ascending
         self._sized = np.empty((2, 0), np.int64)  # their keys, ascending, and entries of the table
+        self._cpu_times = np.empty((0, 2))  # of each entry, as `CostTable.means` has them
         # Costs are exact fractions: each is computed once only.
         self._of_level: dict[
             tuple[int, int, int, int], tuple[Costs, npt.NDArray[np.int64], int, int]
@@ -558,10 +570,12 @@ class _Messages:
     def cost_table(self, steps: tuple[Step, ...]) -> CostTable:
         """The costs of MESSAGE steps, and on a machine of several levels the ways of forwards."""
         of_step: list[Entries] = []
+        means: dict[int, tuple[float, float]] = {}
         own_keys = self._know_sizes(steps)
         for number, step in enumerate(steps):
             if number in own_keys:
-                of_step.append(self._entries_of_keys(own_keys[number]))
+                of_step.append(self._entries_of_keys(own_keys[number][0]))
+                means[number] = self._mean_of_keys(*own_keys[number])
                 continue
             forwards = step.kind == FORWARD and self.ways_differ
             if step.kind != MESSAGE and not forwards:
@@ -579,7 +593,7 @@ class _Messages:
             of_step.append(own if len(set(own)) > 1 else own[:1])
         known = zip(*self._known, strict=True) if self._known else ((), (), (), ())
         entries, loads, combines, slower = known
-        return CostTable(entries, tuple(of_step), loads, combines, slower)
+        return CostTable(entries, tuple(of_step), loads, combines, slower, means)
 
     def _entries(
         self,
@@ -608,7 +622,8 @@ class _Messages:
     def _know_sizes(self, steps: tuple[Step, ...]) -> dict[int, npt.NDArray[np.int64]]:
         """Enter the costs of messages that differ in size; return the keys of such steps.
 
-        Of a step these are the distinct keys of its messages. Costs of a key are computed once.
+        Of a step these are the distinct keys of its messages, and how many have each; shape (2,
+        keys). Costs of a key are computed once.
         """
         sized = {
             number: step.partners.sizes
@@ -619,8 +634,13 @@ class _Messages:
             return {}
         distinct = {id(sizes): np.unique(sizes) for sizes in sized.values()}
         self._sizes = np.unique(np.concatenate([*distinct.values()]))
-        keys = {n: np.unique(self._keys(steps[n])) for n in sized}
-        every = np.unique(np.concatenate([*keys.values()]))
+        keys = {n: np.array(np.unique(self._keys(steps[n]), return_counts=True)) for n in sized}
+        every = np.unique(np.concatenate([own for own, _ in keys.values()]))
+        if len(every) > _MOST_SIZES:
+            raise ValueError(
+                f"counts must be of fewer different values: messages have {len(every)} different "
+                f"costs, at most 2^20 fit (with larger elements there are fewer)"
+            )
         entries: list[int] = []
         for key in every.tolist():
             rest, size = divmod(key, len(self._sizes))
@@ -628,6 +648,8 @@ class _Messages:
             bytes_ = int(self._sizes[size])
             entries += self._entries([of_class], bytes_, bool(flags & 2), bool(flags & 1))
         self._sized = np.array([every, entries])
+        costs = [(cost.send + cost.receive, combine) for cost, _, combine, _ in self._known]
+        self._cpu_times = np.array(costs, np.float64).reshape(-1, 2)
         return keys
 
     def _keys(
@@ -645,6 +667,15 @@ class _Messages:
         known, entries = self._sized
         own = np.unique(entries[np.searchsorted(known, keys)])
         return own if len(own) > 1 else tuple(own.tolist())
+
+    def _mean_of_keys(
+        self, keys: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+    ) -> tuple[float, float]:
+        """The mean CPU time of messages of which so many have each key; see `CostTable.means`."""
+        known, entries = self._sized
+        times = self._cpu_times[entries[np.searchsorted(known, keys)]]
+        work, combining = (counts @ times / counts.sum()).tolist()
+        return work, combining
 
     def sized_entries(self, step: Step, classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The entry of each message of a step whose messages differ in size."""

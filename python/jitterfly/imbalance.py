@@ -840,6 +840,8 @@ def factors_of(value: Speed | None, ranks: int, name: str) -> npt.NDArray[np.flo
 
 def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
     """The CPU time of each rank, in whole ticks: exact products, rounded to the nearest."""
+    if not ticks:
+        return np.zeros(len(factors), np.int64)
     distinct, which = np.unique(factors, return_inverse=True)
     times = [round(ticks * exact(factor)) for factor in distinct.tolist()]
     if times and max(times) > LONGEST_TICKS:

@@ -624,26 +624,30 @@ def _expected_work(case: Collective) -> ExpectedWork:
     """Return what noise meets in a realization, from the costs of the messages of each step."""
     compiled, ranks, cycles = case.compiled_steps, case.ranks, case.cycles
     rounds: list[tuple[int, float, int | None]] = []
-    messages = work = combining = 0
-    for number, (step, costs) in enumerate(
-        zip(compiled.steps, compiled.table.costs(), strict=True)
+    each_work: float  # of a message
+    messages, work, combining = 0, 0.0, 0.0
+    table = compiled.table
+    for number, (step, costs, combine) in enumerate(
+        zip(compiled.steps, table.costs(), table.longest_combining(), strict=True)
     ):
         count = message_count(step, ranks)
         if step.kind == EXCHANGE:
-            each = compiled.costs.send + compiled.costs.receive + compiled.costs.combine
+            of_exchange = compiled.costs
+            each_work = of_exchange.send + of_exchange.receive + of_exchange.combine
             combining += compiled.costs.combine
             rounds.append((count, 1, compiled.costs.transit))
         elif step.kind == MESSAGE and costs is not None:
             if step.switch is not None and step.switch.part == "combine":
                 continue
-            each = costs.send + costs.receive
-            combining += compiled.table.combine(number) * step.repeat * step.receives
+            usual = costs.send + costs.receive, combine
+            each_work, each_combining = table.means.get(number, usual)
+            combining += each_combining * step.repeat * step.receives
             if count:  # of two halves of a step, the one that sends
                 rounds.append((count // step.repeat, step.repeat, _way(compiled, number)))
         else:  # what is sent after the collective only spares time
             continue
         messages += count
-        work += count * each
+        work += count * each_work
     own = case.rank_work()
     compute = to_ticks(case.compute_time) if own is None else float(own.mean())
     return ExpectedWork(

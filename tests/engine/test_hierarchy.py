@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from reference.collectives import plain_table
 from support.grouped import parametrize_in_groups
 from support.scale import crossed
 
@@ -25,19 +26,15 @@ NOISE = [
 ]
 
 
-BETWEEN_RANKS = [
-    kind
-    for kind in jf.Algorithm.kinds()
-    if kind != "in_network_allreduce" and not kind.endswith("v")
-]
-"""The others have messages to switches (test_in_network.py), or counts, which have to be given."""
+BETWEEN_RANKS = [kind for kind in jf.Algorithm.kinds() if kind != "in_network_allreduce"]
+"""The other one has messages to switches (test_in_network.py)."""
 
 
 @parametrize_in_groups("kind, ranks", crossed(BETWEEN_RANKS, [1, 7, 16, 37]))
 def test_equal_levels_are_a_flat_machine(kind, ranks):
     """Also for the butterfly, whose exchanges become messages."""
     network = replace(FAR, g=0) if kind == "butterfly" else FAR
-    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    algorithm = jf.Algorithm.from_dict(plain_table(kind))
     flat = jf.Case(ranks, algorithm=algorithm, network=network, noise=NOISE, message_bytes=64,
                    cycles=2, compute_time="5us", observe="spread")  # fmt: skip
     machine = jf.Hierarchy([(3, network), (2, network), network], placement="cyclic")
@@ -484,28 +481,30 @@ def test_messages_at_a_card_are_those_of_one_step(kind, ranks):
     inner = jf.LogGOPS(L="1us", o=0, G="1ns")
     machine = jf.Hierarchy([(3, inner), (2, inner), "L=2us,o=0,G=1ns"], placement=slots.tolist(),
                            shared_card=True)  # fmt: skip
-    algorithm = jf.Algorithm.from_dict({"kind": kind})
+    algorithm = jf.Algorithm.from_dict(plain_table(kind))
     compiled = jf.Case(
         ranks, algorithm=algorithm, network=machine, message_bytes=1000
     ).compiled_steps
     seen = 0
     for number, step in enumerate(compiled.steps):
-        if not compiled.table.of_step[number]:
+        if not len(compiled.table.of_step[number]):
             continue
+        sizes = {a: size for (a, _), size in zip(
+            step.partners.pairs(ranks), step.sizes(ranks).tolist(), strict=True)}  # fmt: skip
         messages = compiled.listed_messages(number)
         nodes = [(slots[sender] // 3, slots[receiver] // 3) for sender, receiver, _ in messages]
-        for (out, into), (_, _, entry) in zip(nodes, messages, strict=True):
+        for (out, into), (sender, _, entry) in zip(nodes, messages, strict=True):
             far = [(a, b) for a, b in nodes if a != b]
             left, entered = sum(a == out for a, _ in far), sum(b == into for _, b in far)
             sharers = max(left, entered) if out != into else 1
             latency = 1_000_000 if out // 2 == into // 2 else 2_000_000
-            assert (
-                compiled.table.entries[entry].transit == latency + (step.bytes - 1) * 1000 * sharers
-            )
+            more = (max(sizes[sender], 1) - 1) * 1000 * sharers
+            assert compiled.table.entries[entry].transit == latency + more
             seen += sharers > 1
     few = ("binary_tree_broadcast", "binary_tree_reduce", "chain_broadcast", "chain_reduce",
            "double_ring_barrier", "linear_barrier", "linear_gather", "linear_scan",
-           "linear_scatter", "recursive_multiplying_allreduce")  # fmt: skip
+           "linear_scatter", "recursive_multiplying_allreduce", "linear_gatherv",
+           "linear_scatterv")  # fmt: skip
     assert seen or kind in few
 
 

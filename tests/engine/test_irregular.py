@@ -147,6 +147,17 @@ def test_bad_counts_are_refused(counts, words):
         jf.Case(4, algorithm=jf.RingAllgatherv(counts), network=NETWORK)
 
 
+def test_the_work_that_noise_meets_is_the_mean_of_all_sizes():
+    """Not that of the longest message of a step: here 8, 80 and 800 bytes, three steps of four."""
+    network = jf.LogGOPS(L="1us", o="1us", O="1ns", gamma="1ns")
+    counts = [1, 10, 100, 1]
+    case = jf.Case(4, algorithm=jf.RingReduceScatterv(counts), network=network, message_bytes=8)
+    work = case.expected_work()
+    mean = sum(counts) * 8 / 4
+    assert work.combining == pytest.approx(3 * mean * 1000)
+    assert work.work == pytest.approx(3 * (2 * (10**6 + mean * 1000) + mean * 1000))
+
+
 def test_counts_of_pairs_need_a_matrix():
     with pytest.raises(ValueError, match="a row for each, with a number for each, of the 3 ranks"):
         jf.Case(3, algorithm=jf.PairwiseAlltoallv([1, 2, 3]), network=NETWORK)

@@ -80,6 +80,11 @@ def random_options(rng, kind, ranks, n):
     return {}
 
 
+def plain_table(kind):
+    """The table of a kind with nothing but what it needs."""
+    return {"kind": kind} | ({"counts": "lognormal(mean=20,sigma=1)"} if kind in IRREGULAR else {})
+
+
 def random_counts(rng, kind, ranks):
     """Counts of which some, often most or all, are 0 or alike."""
     few = [rng.randint(0, rng.choice([3, 300])) for _ in range(rng.randint(1, 6))]

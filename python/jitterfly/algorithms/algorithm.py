@@ -180,6 +180,11 @@ def is_kind_of(kind: str, collective: str) -> bool:
     return max(ends, key=len, default=None) == collective
 
 
+def has_counts(kind: str) -> bool:
+    """Return whether algorithms of a kind have a count for each rank, or pair of ranks."""
+    return any(is_kind_of(kind, one) for one in IRREGULAR)
+
+
 def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
     """The steps of an algorithm, which may be a user's.
 

@@ -17,7 +17,7 @@ from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, is_kind_of
-from .algorithm import COLLECTIVES, IRREGULAR
+from .algorithm import COLLECTIVES, has_counts
 
 _MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
@@ -829,7 +829,7 @@ def algorithm_named(
 
 def _check_counted(name: str, kinds: list[str], counts: Any) -> None:
     """Raise ValueError where an algorithm lacks its counts, or has none."""
-    counted = [kind for kind in kinds if any(is_kind_of(kind, one) for one in IRREGULAR)]
+    counted = [kind for kind in kinds if has_counts(kind)]
     if name in counted and counts is None:
         raise ValueError(
             f"algorithm {name} has a count for each rank, or pair of ranks: give "

@@ -233,8 +233,9 @@ def _answer(question: _Question, given: Any, ask: bool) -> Any:
 
 def _algorithm(text: str) -> str:
     from ..algorithms import Algorithm
+    from ..fields import check_choice
 
-    return Algorithm.from_dict({"kind": text}, "--algorithm").kind
+    return str(check_choice(text, "--algorithm: kind", Algorithm.kinds()))
 
 
 def _ranks(text: str) -> list[int]:
@@ -320,9 +321,13 @@ def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
     """Return the part of a study's TOML on a collective: algorithm, network, noise, ranks."""
     from ..advice import table_of_kind
     from ..algorithms import Algorithm
+    from ..algorithms.algorithm import has_counts
     from ..network import Network
 
     kind, machine = answers["algorithm"], Network.from_dict(answers["network"])
+    table = table_of_kind(kind, machine)
+    if has_counts(kind):
+        table["counts"] = "lognormal(mean=64,sigma=1)"
     others = sorted(set(Algorithm.kinds()) - {kind})
     loop = {
         name: f"{name} = {_quoted(answers[name])}" if name in answers else f"# {name} = {shown}"
@@ -331,7 +336,7 @@ def _collective(answers: dict[str, Any], network: str, noise: str) -> str:
     return _COLLECTIVE.format(
         **loop,
         message_bytes=answers["bytes"],
-        algorithm=_inline(table_of_kind(kind, machine)),
+        algorithm=_inline(table),
         others=textwrap.fill(
             "Others: " + ", ".join(others), 100, initial_indent="# ", subsequent_indent="# "
         ),
