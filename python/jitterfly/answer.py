@@ -247,6 +247,10 @@ class Report(ABC):
     def report(self) -> list[str]:
         """Return the answer as lines of text."""
 
+    def summary(self) -> str:
+        """Return the answer as text, as its command prints it."""
+        return "\n".join(self.report())
+
     def _repr_html_(self) -> str:
         return optional_packages.text(self.report())
 

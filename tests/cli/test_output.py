@@ -64,6 +64,7 @@ def test_a_run_and_what_is_asked_of_it(folder, capsys):
         for key in ("value", "low", "high"):
             number = float(row[key] or "nan")
             assert one[key] == (number if math.isfinite(number) else None)
+    assert "Every mean has its 95 % interval; medians and ranges have none." in found["notes"]
     (claim,) = found["claims"]
     assert claim["name"] == "M4"
     assert sum(claim["reproduced_by"].values()) == claim["counts"]["reproduced"]

@@ -84,6 +84,7 @@ def test_table_pandas_and_picture(tmp_path):
     assert float(rows[1]["p99_s"]) == found.rows[1].p99.value
     assert repr(found).startswith("SlowdownTable(2 rows; ")
     assert "1,000" in found._repr_html_()
+    assert found.summary().splitlines() == found.report()
     # p99.9 is a column where it has an interval.
     assert rows[1]["p999_s"] == ""
     assert found.to_dict()["rows"][1]["p999"] is None

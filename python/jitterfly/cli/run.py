@@ -477,8 +477,9 @@ def _rests_lines(costs: Any) -> list[str]:
 
 
 def run_as_json(store: Any) -> dict[str, Any]:
-    """A run for programs: its study, a row for each cell, observable and statistic, its claims."""
+    """A run for programs: a row for each cell, observable and statistic; claims and notes."""
     from ..results import Results
+    from ..results.tables import notes
     from ..store.export import read_numbers
     from ..store.numbers import COLUMNS, Numbers
 
@@ -497,7 +498,7 @@ def run_as_json(store: Any) -> dict[str, Any]:
     if whole and study.claims:
         claims = [one for judge in extensions.judges() for one in judge.judge(Results(store))]
     return {"path": store.path, "study": study.name, "title": study.title, "seed": study.seed,
-            "rows": rows, "claims": claims}  # fmt: skip
+            "rows": rows, "claims": claims, "notes": notes(Results(store))}  # fmt: skip
 
 
 def show(store: Any) -> None:
