@@ -7,7 +7,6 @@ on copies of the kernels with one barrier taken out.
 """
 
 import random
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -15,16 +14,13 @@ from reference import noise_cases
 from reference.cases import random_case, redundant_case
 from reference.random_noise import ROLES
 from support.emulated_kernels import (
-    BARRIER,
     BLOCKS,
     LAUNCHES,
     ORDERS,
     REAL_LIMITS,
     Run,
-    build,
     build_once,
     caught,
-    change,
     check,
     choices,
     execute,
@@ -41,8 +37,8 @@ from support.kernel_cases import (
     WEATHERS,
     make,
 )
+from support.kernel_mutants import OTHERS, barriers, mutants_once, numbers
 from support.message_cases import MESSAGE_PROGRAMS, make_messages
-from support.paths import CUDA
 from support.scale import scaled, some
 
 
@@ -231,60 +227,9 @@ def test_memory_of_a_realization(kernels, noise, cursors):
             assert 0 < found.bytes <= (of_rank + 32 * cursors) * case.ranks + 2**17
 
 
-KERNELS = ["block.cuh", "lean_kernel.cuh", "message_kernel.cuh"]
-
-
-def barriers():
-    return [(name, k) for name in KERNELS
-            for k in range((CUDA / "gpu" / name).read_text().count(BARRIER))]  # fmt: skip
-
-
-# What else a copy of the kernels can be made to do without: a number in place of REMOVED.
-OTHERS = {
-    "cursors of their own for threads without a tile": (
-        "gpu/tile_kernel.cuh",
-        "slot <= last ? realization : job.",
-        "slot <= last || removed == REMOVED ? realization : job.",
-    ),
-    "cursors that belong to nobody": (
-        "gpu/run.cuh",
-        "    device.fill(cursors_",
-        "    if (removed != REMOVED) device.fill(cursors_",
-    ),
-}
-WATCHED = {
-    '#include "noise/step_delay.h"\n': '#include "watch.h"\n',
-    "meets(mine, t, rank, compute, next, source, others);\n": (
-        "if (interval_count > 0) jf_emu::watch.touch(mine);\n"
-    ),
-}
-
-
 @pytest.fixture(scope="module")
-def kernels_without(tmp_path_factory):
-    """The kernels, with all that can be taken out numbered: the case says what is not there.
-
-    All uses of cursors are watched (emulation/watch.h).
-    """
-    folder = tmp_path_factory.mktemp("mutant")
-    copy = folder / "cuda"
-    shutil.copytree(CUDA, copy)
-    number = 0
-    for name in KERNELS:
-        path = copy / "gpu" / name
-        before, *parts = path.read_text().split(BARRIER)
-        assert parts, f"no barrier in {name}"
-        for part in parts:
-            before += f"if (removed != {number}) {BARRIER}{part}"
-            number += 1
-        path.write_text(before)
-    assert number == len(barriers())
-    for name, old, new in OTHERS.values():
-        change(copy, name, old, new.replace("REMOVED", str(number)))
-        number += 1
-    for old, addition in WATCHED.items():
-        change(copy, "noise/sources.h", old, old + addition)
-    return build(folder, copy)
+def mutants(tmp_path_factory):
+    return mutants_once(tmp_path_factory)
 
 
 def runs_with_cursors():
@@ -303,23 +248,22 @@ def runs_with_cursors():
 
 
 @pytest.mark.full_scale
-def test_nothing_removed(kernels_without):
-    check(kernels_without, sensitive_runs())
+def test_nothing_removed(mutants):
+    check(mutants, sensitive_runs())
 
 
 @pytest.mark.full_scale
-def test_no_two_threads_use_the_same_cursors(kernels_without):
-    check(kernels_without, runs_with_cursors())
+def test_no_two_threads_use_the_same_cursors(mutants):
+    check(mutants, runs_with_cursors())
 
 
 @pytest.mark.full_scale
 @pytest.mark.parametrize(("name", "which"), barriers())
-def test_a_missing_barrier_is_caught(kernels_without, name, which):
-    assert caught(kernels_without, barriers().index((name, which)), sensitive_runs())
+def test_a_missing_barrier_is_caught(mutants, name, which):
+    assert caught(mutants, numbers()[name, which], sensitive_runs())
 
 
 @pytest.mark.full_scale
 @pytest.mark.parametrize("what", OTHERS)
-def test_missing_cursors_are_caught(kernels_without, what):
-    number = len(barriers()) + list(OTHERS).index(what)
-    assert caught(kernels_without, number, runs_with_cursors())
+def test_missing_cursors_are_caught(mutants, what):
+    assert caught(mutants, numbers()[what], runs_with_cursors())

@@ -5,7 +5,6 @@ That the kernels would be told from wrong ones is tested on copies with an error
 """
 
 import random
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
@@ -15,21 +14,19 @@ import pytest
 from reference import Costs, Jitter, PeriodicNoise
 from reference.cases import EngineCase
 from support.emulated_kernels import (
-    BARRIER,
     LEAN32,
     LEAN64,
     ORDERS,
     REAL_LIMITS,
     STEPS,
     Run,
-    build,
     build_once,
     caught,
-    change,
     check,
     lean_runs,
 )
 from support.kernel_cases import NOISES, PERIODIC, PROGRAMS, make
+from support.kernel_mutants import lean_errors, mutants_once, numbers
 from support.lean_cases import (
     LIMIT32,
     at_the_edge,
@@ -38,7 +35,6 @@ from support.lean_cases import (
     on_the_edge,
     random_lean_case,
 )
-from support.paths import CUDA
 from support.scale import at_most, scaled, some
 
 WORDS = {"uint32": LEAN32, "int64": LEAN64, "steps": STEPS}
@@ -187,137 +183,9 @@ def test_a_billion_ranks_under_every_kernel(kernels):
         plan(kernels, 30, 10**12, 8 * 2**30)
 
 
-def errors():
-    """Names, and what to replace where by what, `REMOVED` being the number of the error."""
-    kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
-    moves = f"{BARRIER}\n    set_register_window(start);"
-    off = "(removed == REMOVED ? 1 : 0)"
-    return {
-        "the barrier of a window": (kernel_, moves, f"if (removed != REMOVED) {moves}"),
-        "work that ends a tick after noise begins": (
-            kernel_,
-            "((time[e] > next[e]) | ...)",
-            f"((time[e] > next[e] + {off}) | ...)",
-        ),
-        "the swizzle": (
-            kernel_,
-            "(index ^ (index >> kBits & 31))",
-            "(removed == REMOVED ? index | (index >> kBits & 31) : index ^ (index >> kBits & 31))",
-        ),
-        "intervals that are over": (
-            noise,
-            "end = later<T>(end, earlier",
-            "end = later<T>(removed == REMOVED ? 0 : end, earlier",
-        ),
-        "work begun inside an interval": (
-            noise,
-            "earlier<T>(end - work, next) + (duration + work)",
-            "(removed == REMOVED ? end - work : earlier<T>(end - work, next)) + (duration + work)",
-        ),
-        "a second interval": (
-            kernel_,
-            "(apply_noise_to(work, e), ...);\n",
-            "if ((apply_noise_to(work, e), ...), removed == REMOVED) break;\n",
-        ),
-        "exchanges of different work": (
-            host,
-            "|| op.work != w)",
-            "|| (op.work != w && removed != REMOVED))",
-        ),
-        "the ranks of each warp": (
-            kernel_,
-            "if (active && threadIdx.x % kWarp == 0)",
-            "if (active && threadIdx.x % (removed == REMOVED ? kLeanBlock : kWarp) == 0)",
-        ),
-        "times before 0": (
-            host,
-            "base_ = latest_;",
-            "base_ = removed == REMOVED ? 0 : latest_;",
-        ),
-        "the end of 32 bits": (
-            host,
-            "Tick kRelativeEnd = Tick{1} << 31;",
-            "Tick kRelativeEnd = Tick{1} << 31;\ninline Tick relative_end() { return kRelativeEnd "
-            "<< 2 * (removed == REMOVED); }",
-        ),
-        "a late interval": (
-            kernel_,
-            "tile.narrow(noise.template scaled<Tick>(u))",
-            "(removed == REMOVED ? static_cast<T>(noise.template scaled<Tick>(u))"
-            " : tile.narrow(noise.template scaled<Tick>(u)))",
-        ),
-        "the send after what is observed": (
-            "gpu/lean.h",
-            "(step.row < 0 || send == 0)",
-            "(step.row < 0 || send == 0 || removed == REMOVED)",
-        ),
-        "the other half of a time between passes": (
-            kernel_,
-            "<< 32;",
-            "<< (removed == REMOVED ? 33 : 32);",
-        ),
-        "times that go back": (
-            host,
-            "if ((s.flags & kAfterForward) != 0)",
-            "if (removed != REMOVED && (s.flags & kAfterForward) != 0)",
-        ),
-        "the low half of a draw": (
-            "noise/jitter.h",
-            "k = events(high << 32 | low_half());",
-            "k = events(high << 32 | (removed == REMOVED ? 0 : low_half()));",
-        ),
-        "a high half that does not decide": (
-            kernel_,
-            "|| above_edge == 0;",
-            "|| (above_edge == 0 && removed != REMOVED);",
-        ),
-        "several events": (
-            kernel_,
-            "undecided = least <= job.lean.several_edge ||",
-            "undecided = (least <= job.lean.several_edge && removed != REMOVED) ||",
-        ),
-        "draws of the window before": (
-            host,
-            "drawn_ = {};",
-            "if (removed != REMOVED) drawn_ = {};",
-        ),
-        "draws of exchanges and of forwards": (
-            host,
-            "if (drawn_.work != block.work ||",
-            "if ((drawn_.work != block.work && removed != REMOVED) ||",
-        ),
-        "the delays of 32 bits": (
-            host,
-            "delay_ = jitter.value * jitter.count;",
-            "delay_ = removed == REMOVED ? 0 : jitter.value * jitter.count;",
-        ),
-        "the receiver of a delayed message": (
-            kernel_,
-            "unsigned rank = high.base + offset(local(e));",
-            "unsigned rank = high.base + offset(local(removed == REMOVED ? e ^ 1 : e));",
-        ),
-        "threads without a tile": (
-            kernel_,
-            "active = place < job.end_tile,",
-            "active = place < job.end_tile || removed == REMOVED,",
-        ),
-    }
-
-
 @pytest.fixture(scope="module")
-def wrong_kernels(tmp_path_factory):
-    """The kernels with every error in them, each only made where its number is asked for."""
-    folder = tmp_path_factory.mktemp("wrong")
-    copy = folder / "cuda"
-    shutil.copytree(CUDA, copy)
-    for number, (name, old, new) in enumerate(errors().values()):
-        change(copy, name, old, new.replace("REMOVED", str(number)))
-    include = '#include "noise/node_size.h"\n'
-    change(copy, "noise/periodic.h", include, f'{include}#include "mutants.h"\n')
-    include = '#include "core/philox.h"\n'
-    change(copy, "noise/jitter.h", include, f'{include}#include "mutants.h"\n')
-    change(copy, "gpu/lean.h", "latest.ticks() < kRelativeEnd", "latest.ticks() < relative_end()")
-    return build(folder, copy)
+def mutants(tmp_path_factory):
+    return mutants_once(tmp_path_factory)
 
 
 def sensitive_runs():
@@ -341,11 +209,11 @@ def sensitive_runs():
 
 
 @pytest.mark.full_scale
-def test_no_error(wrong_kernels):
-    check(wrong_kernels, sensitive_runs())
+def test_no_error(mutants):
+    check(mutants, sensitive_runs())
 
 
 @pytest.mark.full_scale
-@pytest.mark.parametrize("what", errors())
-def test_an_error_is_caught(wrong_kernels, what):
-    assert caught(wrong_kernels, list(errors()).index(what), sensitive_runs())
+@pytest.mark.parametrize("what", lean_errors())
+def test_an_error_is_caught(mutants, what):
+    assert caught(mutants, numbers()[what], sensitive_runs())
