@@ -177,7 +177,9 @@ def test_intervals_hold_the_truth_on_simulated_machines():
     held = np.concatenate([
         covered(noise, scaled(20, 2), RANKS, 4 * RANKS, FEW) for noise in machines(RANKS).values()
     ])  # fmt: skip
-    assert (held.mean(axis=0) >= 0.93).all(), held.mean(axis=0)
+    *shares, said = held.mean(axis=0)
+    assert min(shares) >= 0.93, shares
+    assert said == 1
 
 
 def test_a_known_base_time_is_added_with_its_ends():
