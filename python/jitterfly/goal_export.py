@@ -201,13 +201,13 @@ def step_messages(
     pairs, sizes = step.partners.pairs(case.ranks), step.sizes(case.ranks).tolist()
     combining: dict[int, int] = {}  # by size
     for (sender, receiver), size in zip(pairs, sizes, strict=True):
-        size = max(size, case.network.smallest_message)
+        sent = max(size, case.network.smallest_message)
         if size not in combining:
-            ticks = case.network.costs(size).combine if step.combine else 0
+            ticks = case.network.costs(sent).combine if step.combine and size else 0
             combining[size] = whole_ns(ticks, "combining a message", notes)
         if ranks is not None:
             sender, receiver = ranks[sender], ranks[receiver]
-        yield Message(sender, receiver, tag, size, combining[size])
+        yield Message(sender, receiver, tag, sent, combining[size])
 
 
 def check_expressible(case: Case, steps: list[Step]) -> None:

@@ -1,6 +1,7 @@
 """Tuning files run by a real MPICH: it sends the messages of the algorithm that they name."""
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from support.tuning_cases import answer, two, won_by
 
 from jitterfly.advice import known, write_tuning
 from jitterfly.advice.tuning.mpich import MPICH
-from jitterfly.algorithms import library_choice
+from jitterfly.algorithms import Algorithm, library_choice
 from jitterfly.algorithms.library_choice import LibraryRules
 
 if sys.platform != "linux":
@@ -133,6 +134,37 @@ def test_mpich_sends_the_messages_of_the_candidate(tmp_path, mpich, sent):
     for (collective, size), messages in zip(asked, found, strict=True):
         name = chosen[collective][size]
         assert messages == expected(collective, name, size, 4), (collective, name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "variable", "called"),
+    [
+        ("linear_alltoallv", "ALLTOALLV", "scattered"),
+        ("bruck_allgatherv", "ALLGATHERV", "brucks"),
+        ("pairwise_reduce_scatterv", "REDUCE_SCATTER", "pairwise"),
+        ("recursive_halving_reduce_scatterv", "REDUCE_SCATTER", "recursive_halving"),
+        ("linear_gatherv", "GATHERV", "linear"),
+        ("linear_scatterv", "SCATTERV", "linear"),
+    ],
+)
+def test_mpich_sends_the_messages_of_counts(sent, kind, variable, called):
+    """Of all sizes, and the empty ones or not, as it does."""
+    rng = random.Random(kind)
+    for ranks in some((4, 5, 6, 8), 2):
+        rows = [[rng.choice([0, 0, 1, 700, 30]) for _ in range(ranks)] for _ in range(ranks)]
+        counts = rows if "alltoall" in kind else rows[0]
+        text = "/".join(",".join(map(str, row)) for row in (rows if counts is rows else rows[:1]))
+        chosen = {f"MPIR_CVAR_{variable}_INTRA_ALGORITHM": called}
+        (found,) = sent(ranks, [f"{variable.lower()}:{text}"], more=chosen)
+        pairs, sizes = Counter(), Counter()
+        for step in Algorithm.from_dict({"kind": kind, "counts": counts}).steps(ranks, 1):
+            if step.partners is None or not step.sends:
+                continue
+            messages = zip(step.partners.pairs(ranks), step.sizes(ranks).tolist(), strict=True)
+            for (rank, other), size in messages:
+                pairs[rank, other] += 1
+                sizes[rank] += size
+        assert found == (pairs, sizes), (ranks, counts)
 
 
 @pytest.mark.full_scale

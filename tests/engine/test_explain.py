@@ -475,6 +475,7 @@ def peak():
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 case = jf.Case.from_dict(json.loads(sys.argv[1]))
 jf.simulate(case, 2, backend="cpu", threads=1)
+jf.explain(jf.Case(2, network=case.network), 2, threads=1)  # loads its modules
 before = peak()
 jf.explain(case, 2, threads=1)
 print(peak() - before)

@@ -1,5 +1,6 @@
 """Collectives with counts, against textbook messages, the reference, and the regular ones."""
 
+import json
 import random
 import re
 from collections import Counter
@@ -9,10 +10,12 @@ import pytest
 from reference import textbook
 from reference.collective import labels_of
 from reference.collectives import IRREGULAR, random_counts, random_pair
+from support.commands import error_of, run
 from support.grouped import parametrize_in_groups
 from support.scale import at_most
 
 import jitterfly as jf
+from jitterfly.goal_export import goal_schedule
 from jitterfly.program import row_labels
 from jitterfly.steps import MESSAGE
 
@@ -115,11 +118,11 @@ CASES = [
 def test_engine_equals_reference(kind, levels, number):
     """Tick for tick, with any noise, on one level and several; data arrive complete and once."""
     rng = random.Random(f"{kind} {levels} {number}")
-    case, run, (seed, realization) = random_pair(rng, jf, kind, levels=levels)
-    expected = np.array(run.execute(), dtype=np.int64)
+    case, reference, (seed, realization) = random_pair(rng, jf, kind, levels=levels)
+    expected = np.array(reference.execute(), dtype=np.int64)
     times = jf.ready_times(case, seed=seed, realization=realization)
     np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
-    assert row_labels(case) == labels_of(run)
+    assert row_labels(case) == labels_of(reference)
 
 
 @pytest.mark.parametrize(
@@ -216,3 +219,44 @@ def test_drawn_counts_have_the_mean_that_is_asked():
     of_experts = jf.imbalance.LognormalCounts(100, 0.5, "receiver").of_pairs(5)
     assert (of_experts == of_experts[0]).all()
     assert (jf.imbalance.LognormalCounts(100, 0.5, "sender").of_pairs(5) == of_experts.T).all()
+
+
+SLOWDOWN = ("slowdown", "--ranks=4", "--noise=period=1ms,duration=1us", "--realizations=20")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--algorithm=ring_allgatherv"], "has a count for each rank, or pair of ranks: give --co"),
+        (["--algorithm=ring", "--counts=c.csv"], "--counts must be left out for algorithm ring; "),
+        (["--counts=c.csv"], "--counts needs an --algorithm with counts, such as pairwise_allto"),
+        (["--algorithm=ring_allgatherv", "--counts=c.csv"], "c.csv can not be read (No such file"),
+        (["--algorithm=ring_allgatherv", "--counts=lognormal(64,1)"], "must name what it gives"),
+    ],
+)
+def test_the_command_says_what_is_wrong_with_counts(options, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert words in error_of(capsys, *SLOWDOWN, *options)
+
+
+def test_the_command_takes_counts_and_says_them(capsys):
+    options = "--algorithm=linear_alltoallv", "--counts=lognormal(mean=64,sigma=1,seed=7)", "--json"
+    assert run(*SLOWDOWN, *options) == 0
+    algorithm = json.loads(capsys.readouterr().out)["algorithm"]
+    assert algorithm["counts"] == {
+        "kind": "lognormal", "mean": 64, "sigma": 1, "per": "message", "seed": 7
+    }  # fmt: skip
+
+
+def test_a_schedule_for_other_simulators_has_all_sizes():
+    """A message without bytes is one of a byte there, as on LogGOPS here."""
+    case = jf.Case(3, algorithm=jf.RingReduceScatterv([1, 0, 5]), message_bytes=8,
+                   network=jf.LogGOPS(L="1us", o="1us", gamma="1ns"))  # fmt: skip
+    text = goal_schedule(case).text
+    sends, work = (sorted(map(int, re.findall(rf"{what} (\d+)", text)))
+                   for what in ("send", "calc"))  # fmt: skip
+    assert sends == [1, 1, 8, 8, 40, 40]
+    assert [ns for ns in work if ns] == [8, 8, 40, 40]
+    empty = jf.Case(2, algorithm=jf.RingAllgatherv([0, 1]), network=jf.Hockney("1us", "1ns"))
+    with pytest.raises(ValueError, match="counts must be at least 1 for GOAL"):
+        goal_schedule(empty)

@@ -1,5 +1,6 @@
 """Runs collectives with MPICH through ctypes: LIBMPI OUT COLLECTIVE:BYTES ...; counts messages.
 
+Of those with counts BYTES are the counts: 3,0,5, and of an all-to-all a row for each rank, 0,3/5,0.
 What each rank sends and receives in the i-th of them goes to the file OUT.i.RANK, by the program
 that is preloaded (`count_ucx.cpp`). `allreduce_of_doubles` adds numbers of 8 bytes, and
 `allreduce_in_order` uses an operation that does not commute; all others use bytes.
@@ -10,6 +11,14 @@ import sys
 
 # Handles of MPICH's ABI (mpi.h).
 WORLD, BYTE, DOUBLE, BIT_OR, SUM = 0x44000000, 0x4C00010D, 0x4C00080B, 0x58000008, 0x58000003
+
+COUNTED = {
+    "alltoallv": "MPI_Alltoallv",
+    "allgatherv": "MPI_Allgatherv",
+    "reduce_scatter": "MPI_Reduce_scatter",
+    "gatherv": "MPI_Gatherv",
+    "scatterv": "MPI_Scatterv",
+}
 
 
 def main(libmpi, out, *asked):
@@ -23,6 +32,10 @@ def main(libmpi, out, *asked):
     mpi.MPI_Op_create(function, 0, ctypes.byref(in_order))
     for number, text in enumerate(asked):
         name, _, size = text.partition(":")
+        if name in COUNTED:
+            arguments = with_counts(name, size, ranks.value, rank.value)
+            run(mpi, preloaded, f"{out}.{number}.{rank.value}", COUNTED[name], arguments)
+            continue
         count = int(size)
         given, result = (ctypes.create_string_buffer(count * ranks.value + 8) for _ in range(2))
         function_name, arguments = {
@@ -38,11 +51,40 @@ def main(libmpi, out, *asked):
             "alltoall": ("MPI_Alltoall", (given, count, BYTE, result, count, BYTE, WORLD)),
             "allgather": ("MPI_Allgather", (given, count, BYTE, result, count, BYTE, WORLD)),
         }[name]
-        mpi.MPI_Barrier(WORLD)
-        preloaded.count_start(f"{out}.{number}.{rank.value}".encode())
-        getattr(mpi, function_name)(*arguments)
-        preloaded.count_stop()
+        run(mpi, preloaded, f"{out}.{number}.{rank.value}", function_name, arguments)
     mpi.MPI_Finalize()
+
+
+def run(mpi, preloaded, file, function_name, arguments):
+    mpi.MPI_Barrier(WORLD)
+    preloaded.count_start(file.encode())
+    getattr(mpi, function_name)(*arguments)
+    preloaded.count_stop()
+
+
+def with_counts(name, text, ranks, rank):
+    """The arguments of a collective with counts of bytes; blocks lie one behind the other."""
+    rows = [[int(count) for count in row.split(",")] for row in text.split("/")]
+
+    def integers(values):
+        return (ctypes.c_int * ranks)(*values)
+
+    def blocks(counts):
+        """Counts and places, as MPI has them."""
+        return integers(counts), integers([sum(counts[:i]) for i in range(ranks)])
+
+    total = sum(map(sum, rows)) + 8
+    given, result = (ctypes.create_string_buffer(total) for _ in range(2))
+    own, counts = rows[0][rank], rows[0]
+    if name == "alltoallv":
+        sent, received = blocks(rows[rank]), blocks([row[rank] for row in rows])
+        return given, *sent, BYTE, result, *received, BYTE, WORLD
+    if name == "reduce_scatter":
+        return given, result, integers(counts), BYTE, BIT_OR, WORLD
+    if name == "scatterv":
+        return given, *blocks(counts), BYTE, result, own, BYTE, 0, WORLD
+    root = (0,) if name == "gatherv" else ()
+    return given, own, BYTE, result, *blocks(counts), BYTE, *root, WORLD
 
 
 if __name__ == "__main__":
