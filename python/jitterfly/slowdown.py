@@ -691,7 +691,10 @@ def algorithm_in_words(answer: Any) -> str:
     if answer.library is None:
         return part_in_words(answer.case.algorithm)
     choices = _choices(answer)
-    parts = _on_ranks([(one, part_in_words(found.algorithm)) for one, found in choices])
+    # NCCL's logs, and NCCL_ALGO and NCCL_PROTO, have its own names: one kind has several there.
+    named = answer.library.name.startswith("nccl")
+    texts = ((one, part_in_words(found.algorithm), found.called) for one, found in choices)
+    parts = _on_ranks([(one, f"{own} ({text})" if named else text) for one, text, own in texts])
     words = "; ".join(f"{text} on {ranks}" if parts[1:] else text for text, ranks in parts)
     return f"{answer.library.whose(found for _, found in choices)}: {words}"
 

@@ -49,7 +49,9 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns;
          with ,shared_card=true at the end the ranks of a node share its bandwidth to other nodes.
-         G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns
+         G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns;
+         or nodes of 8 H100 as NCCL's tuning model has them, by protocol: nccl-h100-ll,
+         nccl-h100-ll128, nccl-h100-simple
 TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
 network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
 """
@@ -68,6 +70,17 @@ _LEAST_FLOAT = 10.0
 _MOST_VALUES = 10_000  # in a list
 _CALL = re.compile(r"([A-Za-z]{1,40})\s*\((.*)\)", re.DOTALL)
 _PART = re.compile(r"([A-Za-z_]{1,40})\s*\((.*)\)", re.DOTALL)
+NETWORK_PRESETS = {
+    "nccl-h100-ll": "8: L=0.6us,o=0,G=185.4GB/s; L=0.7us,o=1us,G=25GB/s",
+    "nccl-h100-ll128": "8: L=1.9us,o=0,G=341.136GB/s; L=2us,o=1us,G=46GB/s",
+    "nccl-h100-simple": "8: L=3.4us,o=0,G=370.8GB/s; L=8us,o=3us,G=50GB/s",
+}
+"""Networks by name: the latencies of NCCL 2.30.7 for a step of a ring (src/graph/tuning.cc).
+
+NVLink's 18 links of 20.6 GB/s (topo.h), whose messages take no CPU, and 400 Gb/s for each rank,
+whose latency is ``2 o + L`` with the time to post a message as o: 1 us on CPUs of Intel, three
+times in Simple. LL has half of the bandwidth, LL128 92 %. To start a kernel is not in it.
+"""
 _SUCH = {
     "network": "L=1us,o=200ns",
     "noise": "period=1ms,duration=25us",
@@ -295,9 +308,16 @@ def read_network(value: Any, name: str = "network") -> Any:
     {'size': 8, 'kind': 'loggops', 'L': '1us', 'o': 0}
     >>> read_network("socket=8: L=1us,o=0; L=2us,o=0")["levels"][0]
     {'name': 'socket', 'size': 8, 'kind': 'loggops', 'L': '1us', 'o': 0}
+    >>> read_network("nccl-h100-simple")["levels"][1]["L"]
+    '8us'
     """
     if not isinstance(value, str):
         return value
+    if value.strip() in NETWORK_PRESETS:
+        value = NETWORK_PRESETS[value.strip()]
+    elif value.strip().startswith("nccl"):
+        known = ", ".join(NETWORK_PRESETS)
+        raise ValueError(f"{name} must be one of {known}, or key=value,...; got {shorten(value)}")
     *inner, outer = texts = split_outside(value, ";")
     if any(":" not in part for part in inner) or (":" in outer):
         raise ValueError(

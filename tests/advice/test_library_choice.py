@@ -313,6 +313,26 @@ def test_nccl_takes_what_its_model_finds_fastest():
         LibraryRules("nccl", "barrier").choice(8, DGX, 8)
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_networks_by_name_have_the_latencies_of_nccls_model(place):
+    """The time of a message within a node and between nodes is that of a step of a ring."""
+    protocol = library_choice._PROTOCOLS[place]
+    network = jf.Case(2, network=f"nccl-h100-{protocol.lower()}").network
+    for level, latency in zip(
+        network.networks, (library_choice._NVLINK_LATENCY, library_choice._NET_LATENCY), strict=True
+    ):
+        costs = level.costs(1)
+        ticks = costs.send + costs.transit + costs.receive
+        assert ticks == pytest.approx(latency["Ring"][place] * 1e6, rel=1e-12)
+    part = {"LL": 0.5, "LL128": 0.92, "Simple": 1}[protocol]
+    usual = library_choice._NVLINK, library_choice._CARD
+    for level, bandwidth in zip(network.networks, usual, strict=True):
+        assert level.G * part * bandwidth == pytest.approx(1e-9)
+    assert list(network.spans) == [8]
+    with pytest.raises(ValueError, match=r"network must be one of nccl-h100-ll, .* got 'nccl-h1'"):
+        jf.Case(2, network="nccl-h1")
+
+
 def test_nccl_takes_switches_that_combine_where_there_are_any():
     """NVSwitch within nodes of several ranks; others if CollNet is enabled, on whole nodes."""
     nccl, collnet = LibraryRules("nccl"), LibraryRules("nccl-2.30-collnet")
@@ -433,6 +453,16 @@ def test_the_first_line_says_which_algorithm_each_row_has(capsys):
         "recursive_doubling_allreduce",
         "hierarchical_allreduce",
     ]
+
+
+def test_the_first_line_has_nccls_own_names(capsys):
+    asked = ["--algorithm", "nccl", "--network", "nccl-h100-simple", "--bytes", "64MiB"]
+    noise = ["--noise", "period=1ms,duration=25us", "--realizations", "5"]
+    assert main(["slowdown", "--ranks", "8,64", *asked, *noise]) == 0
+    assert capsys.readouterr().out.startswith(
+        "allreduce as NCCL 2.30 runs it: NVLS/Simple (in_network_allreduce, node_ranks = 8) on 8 "
+        "ranks; NVLSTree/Simple (in_network_allreduce, node_ranks = 8, inter_node = tree) on 64 "
+    )
 
 
 def test_a_noise_limit_and_an_explanation_take_it_as_well(capsys):

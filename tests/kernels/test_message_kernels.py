@@ -28,6 +28,7 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
+    of_nccl,
     with_clocks,
     with_counts,
     with_uneven_ranks,
@@ -58,6 +59,12 @@ def test_collectives_with_counts(kernels):
     pairs = [(kind, noise) for kind in COUNTED for noise in some(ALL_NOISES, 4)]
     check(kernels, [varied_messages(with_counts(kind, noise, 3 + number % 9), number)
                     for number, (kind, noise) in enumerate(pairs)])  # fmt: skip
+
+
+def test_nccls_trees_and_switches_that_combine(kernels):
+    """In halves of steps; some messages cost nothing, or CPU time of one of their ranks."""
+    cases = [of_nccl(number, noise) for number, noise in some(enumerate(ALL_NOISES), 5)]
+    check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 
 @pytest.mark.parametrize("family", [message_case, noisy_case], ids=["periodic", "every noise"])

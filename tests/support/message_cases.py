@@ -112,6 +112,29 @@ def with_counts(kind, noise, ranks, **changes):
     table = {"kind": kind, "counts": counts if "alltoall" in kind else counts[0]}
     network = jf.LogGOPS(L="1us", o="1ns", g="2ns", G="0.1ns", O="10ps", gamma="20ps")
     case = jf.Case(ranks, algorithm=jf.Algorithm.from_dict(table), network=network, message_bytes=8)
+    return _of_public_case(case, noise, **changes)
+
+
+def of_nccl(number, noise, **changes):
+    """NCCL's trees and its switches that combine, whose messages have costs of one rank or none."""
+    near = jf.LogGOPS(L="300ps", o="1ns", g="2ns", G="0.1ns", gamma="20ps")
+    nodes = jf.Hierarchy([(2, near), jf.LogGOPS(L="1us", o="1ns", g="2ns", G="0.1ns")])
+    tree = jf.NcclTreeAllreduce(chunk_bytes=3, channels=3, node_ranks=2)
+    made = [
+        tree,
+        jf.InNetworkAllreduce(switch_time="7ps"),
+        jf.InNetworkAllreduce(2),
+        jf.InNetworkAllreduce(2, intra_node="direct", inter_node="tree", chunk_bytes=2),
+        jf.InNetworkAllreduce(2, intra_node="chain"),
+    ]
+    ranks = 4 + 2 * (number % 4)
+    case = jf.Case(ranks, algorithm=made[number % 5], network=nodes, message_bytes=8)
+    return _of_public_case(case, noise, **changes)
+
+
+def _of_public_case(case, noise, **changes):
+    """The program of a case, in the tests' own words, under noise of the tests."""
+    ranks = case.ranks
     steps, listed = engine_steps(case.compiled_steps)
     steps[:, _ROW] = -1
     steps[-1, _ROW] = 0
@@ -125,7 +148,7 @@ def with_counts(kind, noise, ranks, **changes):
     ]
     return replace(
         made, program_steps=tuple(map(tuple, steps.tolist())), messages=entries,
-        listed=tuple(map(tuple, listed.tolist())), jitters=tuple(jitters),
+        listed=() if listed is None else tuple(map(tuple, listed.tolist())), jitters=tuple(jitters),
         combines=case.compiled_steps.table.combines, **changes)  # fmt: skip
 
 
