@@ -18,6 +18,7 @@ from support.scale import some
 from support.schedule_messages import messages_of, simulated
 from support.tuning_cases import answer, two, won_by
 
+import jitterfly as jf
 from jitterfly.advice import known, write_tuning
 from jitterfly.advice.tuning.mpich import MPICH
 from jitterfly.algorithms import Algorithm, library_choice
@@ -232,6 +233,32 @@ def test_an_algorithm_that_a_version_has_not_is_not_written(tmp_path, mpich):
     ring = won_by("ring", [4], [8], other="recursive_doubling")
     with pytest.raises(ValueError, match="nothing to write to mpich"):
         ring.write_tuning(tmp_path / "mpich.json", libmpi=mpich.libmpi)
+
+
+@pytest.mark.parametrize("ranks", some((3, 9), 1))
+def test_mpich_sends_the_messages_of_a_radix(ranks, mpich, sent):
+    """Of 3, on powers of it, where nothing is folded; messages of its barrier have no bytes."""
+    if b"MPIR_Allreduce_intra_k_reduce_scatter_allgather\0" not in Path(mpich.libmpi).read_bytes():
+        pytest.skip(f"{mpich.libmpi} does not have all of them")
+    algorithms = {
+        "allgather:64": jf.BruckAllgather(radix=3),
+        "alltoall:64": jf.BruckAlltoall(radix=3),
+        "allreduce:5184": jf.RabenseifnerAllreduce(radix=3),
+        "barrier:1": jf.DisseminationBarrier(radix=3),
+    }
+    found = sent(ranks, list(algorithms), more={
+        "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM": "k_brucks", "MPIR_CVAR_ALLGATHER_BRUCKS_KVAL": "3",
+        "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM": "k_brucks", "MPIR_CVAR_ALLTOALL_BRUCKS_KVAL": "3",
+        "MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "k_reduce_scatter_allgather",
+        "MPIR_CVAR_ALLREDUCE_RECEXCH_KVAL": "3",
+        "MPIR_CVAR_BARRIER_INTRA_ALGORITHM": "k_dissemination",
+        "MPIR_CVAR_BARRIER_DISSEM_KVAL": "3",
+    })  # fmt: skip
+    for (asked, algorithm), (pairs, sizes) in zip(algorithms.items(), found, strict=True):
+        size = int(asked.partition(":")[2])
+        ours, bytes_sent = by_pair_and_rank(messages_of(algorithm, size, ranks))
+        assert pairs == ours, asked
+        assert asked == "barrier:1" or sizes == bytes_sent, asked
 
 
 def test_mpich_sends_the_messages_that_its_rules_say(monkeypatch, sent):

@@ -191,6 +191,10 @@ def test_mpich_composes_levels():
         found = LibraryRules("mpich-5", collective).choice(3072, NODES, size)
         assert found.algorithm == algorithm
         assert "shared memory" in found.differs
+    scan = LibraryRules("mpich-5", "scan").choice(3072, NODES, 8)
+    assert scan.algorithm == jf.HierarchicalScan(48)
+    assert scan.differs.startswith("a rank combines what is broadcast")
+    assert LibraryRules("mpich-5", "scan").choice(64, FLAT, 8).differs == ""
     # By broadcast's own thresholds, of which those of the device come first.
     broadcast = LibraryRules("mpich", "broadcast")
     assert [broadcast.choice(96, NODES, size).called for size in (12287, 12288)] == [

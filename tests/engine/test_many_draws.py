@@ -65,6 +65,7 @@ FEWER = {
     "hierarchical_broadcast": 2**22,
     "hierarchical_gather": 2**22,
     "hierarchical_reduce": 2**22,
+    "hierarchical_scan": 2**20,
     "hierarchical_scatter": 2**22,
     "linear_barrier": 2**12,
     "neighbor_exchange_allgather": 2**12,

@@ -35,6 +35,8 @@ def random_options(rng, kind, ranks, n):
         if goal == "allgather":
             del parts["intra_node"]
             parts |= {"gather": ("gather", width, n), "broadcast": ("broadcast", width, ranks * n)}
+        if goal == "scan":
+            parts["broadcast"] = ("broadcast", width, n)
         options = {"release": rng.choice(["broadcast", "barrier"])} if goal == "barrier" else {}
         return {"node_ranks": width} | options | {
             name: random_part(rng, *part) for name, part in parts.items() if rng.random() < 0.6

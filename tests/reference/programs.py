@@ -97,7 +97,7 @@ class Process(Collective):
                 assert mine.isdisjoint(ranks), "an input would be combined twice"
             elif op.how == "put together":
                 assert not mine, "an input would be combined twice"
-            elif op.how == "take":
+            elif op.how in ("take", "put together again"):
                 assert mine <= ranks, "a message replaces data by less"
             self.held[block] = mine | ranks
         network = run.network.between(op.peer, self.rank)

@@ -38,7 +38,8 @@ class Send:
 class Receive:
     """From rank `peer`. `how`: "combine" with what is held, "take" it, or "learn" (a barrier).
 
-    "put together": combined, where a block is what one rank has put in (of a prefix reduction).
+    "put together": combined, where a block is what one rank has put in (of a prefix reduction);
+    "put together again": the same, of what it may have from others before.
     """
 
     peer: int
@@ -50,7 +51,7 @@ class Receive:
     @property
     def combines(self):
         """Whether its receiver computes."""
-        return self.how in ("combine", "put together")
+        return self.how in ("combine", "put together", "put together again")
 
 
 HYPERCUBE = "hypercube"  # instead of a list: the butterfly with its copies, of another machine
@@ -1424,6 +1425,44 @@ def recursive_doubling_scan(me, size, n):
         peer = me ^ 2**r
         ops = exchange(peer, held(me, r), n, r, "put together") if peer < size else []
         yield f"round {r + 1}", ops
+
+
+def hierarchical_scan(me, size, n, node_ranks=8, intra_node=None, inter_node=None, broadcast=None):
+    """MPICH's scan_intra_smp: blocks of a rank are those of all ranks up to it."""
+    usual, down = {"kind": "recursive_doubling_scan"}, broadcast or {"kind": "binomial_broadcast"}
+    (_, nodes, own), (_, leaders, of_node) = _of_nodes(size, n, node_ranks)
+    node = next(one for one in nodes if me in one)
+    place = nodes.index(node)
+    ops, used = _done_by_groups(me, json.dumps(intra_node or usual), n, nodes, 0, own)
+    if len(nodes[0]) > 1:
+        yield "intra-node", ops
+        ops = []
+        if me == node[-1] != node[0]:
+            ops = [Send(node[0], tuple(node), n, used)]
+        elif me == node[0] != node[-1]:
+            ops = [Receive(node[-1], n, used)]
+        yield "last to first", ops
+        used += 1
+    ops, used = _done_by_groups(me, json.dumps(inter_node or usual), n, leaders, used, of_node)
+    if len(nodes) == 1:
+        return
+    yield "inter-node", ops
+    ops = []
+    if me == node[0] and place + 1 < len(nodes):
+        ops.append(Send(nodes[place + 1][0], tuple(range(node[-1] + 1)), n, used))
+    if me == node[0] and place > 0:
+        ops.append(Receive(nodes[place - 1][0], n, used, "put together again"))
+    yield "to the next", ops
+
+    def before(group, block):
+        """A part of what all nodes before have put in."""
+        blocks = _numbers_and_blocks(json.dumps(down), len(group), n)[1]
+        return [b for b in range(group[0]) if b * len(blocks) // group[0] == blocks.index(block)]
+
+    ops, _ = _done_by_groups(me, json.dumps(down), n, nodes[1:], used + 1, before)
+    if len(nodes[1]) > 1:
+        yield "broadcast", [replace(op, how="put together again") if isinstance(op, Receive)
+                            else op for op in ops]  # fmt: skip
 
 
 def linear_scan(me, size, n):

@@ -103,7 +103,7 @@ from .gather_scatter import (
     LinearScatter,
     LinearScatterv,
 )
-from .scan import LinearScan, RecursiveDoublingScan
+from .scan import HierarchicalScan, LinearScan, RecursiveDoublingScan
 # isort: on
 
 __all__ = [
@@ -141,6 +141,7 @@ __all__ = [
     "HierarchicalBroadcast",
     "HierarchicalGather",
     "HierarchicalReduce",
+    "HierarchicalScan",
     "HierarchicalScatter",
     "InNetworkAllreduce",
     "KnomialBroadcast",

@@ -114,7 +114,7 @@ _PLAIN = {
             "from rank to rank, combined on the way: the fewest messages"),
     },
 }  # fmt: skip
-_IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter")
+_IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter", "scan")
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",
     "nccl_tree_allreduce": "nccl_tree",

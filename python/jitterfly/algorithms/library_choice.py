@@ -561,8 +561,8 @@ def _mpich(collective: str, machine: _Machine) -> LibraryChoice:
         )
         return LibraryChoice(algorithm, in_two, _SHARED_MEMORY)
     if collective == "scan":
-        algorithm = _of_kind("recursive_doubling_scan")
-        differs = "within nodes and between them; here recursive doubling over all ranks"
+        algorithm = _of_kind("hierarchical_scan", node_ranks=machine.node_ranks)
+        differs = "a rank combines what is broadcast after it sent it on; here before that"
         return LibraryChoice(algorithm, in_two, differs)
     return _choice("MPICH", collective, _mpir(collective, machine), machine)
 
