@@ -50,6 +50,8 @@ struct BatchPlan {
         ranks(program.ranks()),
         rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
+    static_assert(sizeof(Begins<Tick>) == sizeof(Cursor));
+    if (tiles.list) cursors = ranks;
     if (program.loads != nullptr) {
       loads = program.loads->table_size();
       load_rows = static_cast<std::int64_t>(program.loads->rows().size());

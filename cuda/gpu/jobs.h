@@ -14,9 +14,9 @@ enum TileKernel : int {
   kLean32,
 };
 
-// Noise of the lean kernel: periodic, and network jitter. If the high half of a draw is above
-// `edge`, there is no event; if it is between `several_edge` and `edge`, there is one. Times are
-// those of the model, plus `base`.
+// Noise of the lean kernel: periodic (of a list, see periodic_list.h), and network jitter. If the
+// high half of a draw is above `edge`, there is no event; if it is between `several_edge` and
+// `edge`, there is one. Times are those of the model, plus `base`.
 struct LeanNoise {
   Tick base, period, duration;
   std::uint32_t edge, several_edge;
@@ -49,7 +49,7 @@ struct PassJob {
   // Between passes Clock::sent (with kCopyBit) and, only if forwards cost CPU time, Clock::busy.
   Tick *sent_between, *busy_between;
   // Of general noise: [realization][rank][source], or [rank][realization][source] if all passes
-  // are message passes.
+  // are message passes. Of a list in the lean kernel Begins in their place: [realization][rank].
   Cursor* cursors;
   std::int64_t cursor_stride, cursor_rank_stride;  // distance of realizations, and of ranks
   Observation* observations;                       // [realization][row], merged into

@@ -1,12 +1,14 @@
 // Choice between lean kernel (32-bit or 64-bit times) and general tile kernel. The lean kernel,
 // whose operations are listed here, runs programs in which the state of a rank between steps is one
 // time: no copies, no forwards with CPU cost, no noise or one periodic source, and no network noise
-// or one jitter. Its times have 32 bits if no time of the run needs more.
+// or one jitter; or a list of periodic sources. Its times have 32 bits if no time of the run needs
+// more.
 #pragma once
 
 #include <algorithm>
 
 #include "gpu/jobs.h"
+#include "gpu/periodic_list.h"
 
 namespace jf::gpu {
 
@@ -19,34 +21,38 @@ constexpr Tick kAbsoluteEnd = Tick{1} << 61;
 
 // A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
 // the latest rank, whose message meets all events of jitter that a draw can give, and then meets as
-// much noise as possible. Between two
-// intervals there is a period less a duration for work. So work meets one interval, and one more
-// each time that this is used up. The bound saturates at kAbsoluteEnd.
+// much noise as possible. In a time there is that of one interval of each source, and of one more
+// for each period that ends in it. The bound saturates at kAbsoluteEnd.
 class LatestTime {
  public:
   explicit LatestTime(const Program& p) : p_(p) {
-    if (!p.intervals.empty()) noise_ = &p.intervals[0].periodic;
-    // At time 0 a rank may be inside an interval that began before.
-    if (noise_ != nullptr && noise_->stationary) add(noise_->duration);
-    base_ = latest_;
+    // At time 0 a rank may be inside intervals that began before.
+    for (const IntervalSource& s : p.intervals)
+      if (s.periodic.stationary) base_ = std::max(base_, s.periodic.duration);
+    latest_ = base_;
     if (!p.messages.empty()) {
       const Delay& jitter = p.messages[0].delay;
       delay_ = jitter.value * jitter.count;  // below 2^60: HostDelay::counts
     }
     const Costs& c = p.costs;
+    const Tick compute = longest(c.work, true), send = longest(c.send, false);
+    const Tick receive = longest(add_up(c.receive, c.combine), false);
     for (const Step& s : p.steps) {
       const bool sends = (s.flags & kFinal) == 0;
-      if (s.kind == kCompute) work(c.work, true);
+      if (s.kind == kCompute) add(compute);
       if (s.kind == kExchange || s.kind == kForward) add(add_up(c.transit, delay_));
-      if (s.kind == kExchange) work(add_up(c.receive, c.combine), false);
-      if ((s.kind == kExchange || s.kind == kEnter) && sends) work(c.send, false);
+      if (s.kind == kExchange) add(receive);
+      if ((s.kind == kExchange || s.kind == kEnter) && sends) add(send);
     }
   }
 
   Tick ticks() const { return latest_; }
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
-    return noise_ == nullptr || latest_ / noise_->period < kMaxIntervals;
+    Tick intervals = 0;
+    for (const IntervalSource& s : p_.intervals)
+      intervals += std::min(latest_ / s.periodic.period, kMaxIntervals);
+    return intervals < kMaxIntervals;
   }
 
  private:
@@ -54,17 +60,32 @@ class LatestTime {
     return std::min(std::min(a, kAbsoluteEnd) + std::min(b, kAbsoluteEnd), kAbsoluteEnd);
   }
   void add(Tick t) { latest_ = add_up(latest_, t); }
-  void work(Tick w, bool compute) {
-    add(w);
-    if (noise_ == nullptr || w == 0) return;
-    if (!(compute ? noise_->in_compute : noise_->in_communication)) return;
-    const Tick further = (w - 1) / (noise_->period - noise_->duration), limit = kAbsoluteEnd;
-    if (noise_->duration > 0)
-      add(further < limit / noise_->duration - 1 ? (1 + further) * noise_->duration : limit);
+  static Tick of_intervals(Tick further, const Periodic& noise) {
+    if (noise.duration == 0) return 0;
+    const bool fits = further < kAbsoluteEnd / noise.duration - 1;
+    return fits ? (1 + further) * noise.duration : kAbsoluteEnd;
+  }
+  // The longest time that work may take: the shortest one in which, with as much noise of each
+  // source as can be in it, it is done. One source alone gives this at once; so many turns would
+  // meet more intervals than any rank may.
+  Tick longest(Tick w, bool compute) const {
+    if (p_.intervals.empty() || w == 0 || !p_.intervals[0].acts(compute)) return w;
+    Tick time = w;
+    for (const IntervalSource& s : p_.intervals)
+      time = std::max(
+          time,
+          add_up(w, of_intervals((w - 1) / (s.periodic.period - s.periodic.duration), s.periodic)));
+    for (Tick turn = 0; turn < 2 * kMaxIntervals; ++turn) {
+      Tick needed = w;
+      for (const IntervalSource& s : p_.intervals)
+        needed = add_up(needed, of_intervals((time - 1) / s.periodic.period, s.periodic));
+      if (needed <= time) return time;
+      time = needed;
+    }
+    return kAbsoluteEnd;
   }
 
   const Program& p_;
-  const Periodic* noise_ = nullptr;
   Tick latest_ = 0, base_ = 0, delay_ = 0;
 };
 
@@ -74,10 +95,14 @@ struct TilePlan {
   PlanLimits limits;
   std::int64_t shared_bytes = 0;  // limit of a block
   LeanNoise lean{};
+  bool list = false;  // the lean kernel's, of several periodic sources
+
+  // Of the lean kernel. A longer period has the same effect: the next interval is beyond all times.
+  Tick longest_period() const { return kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd; }
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
-  if (p.general() || p.has_busy()) return kStepKernel;
+  if ((p.general() && !is_periodic_list(p)) || p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
   // If times go back, a rank meets intervals again that had ended.
   for (const Step& s : p.steps)
@@ -121,10 +146,9 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
   else
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();
+  t.list = t.kernel != kStepKernel && is_periodic_list(p);
   if (!p.intervals.empty()) {
-    // A longer period has the same effect: the next interval is beyond all times.
-    t.lean.period =
-        std::min(p.intervals[0].periodic.period, t.kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd);
+    t.lean.period = std::min(p.intervals[0].periodic.period, t.longest_period());
     t.lean.duration = p.intervals[0].periodic.duration;
   }
   if (t.kernel != kStepKernel && p.delays_messages()) {
@@ -145,8 +169,8 @@ class LeanPass {
   LeanPass(const Program& p, const Pass& pass, int window_bits)
       : map_(pass.map), window_bits_(window_bits), jitter_(p.delays_messages()) {
     const bool any = !p.intervals.empty();
-    const bool computing = any && p.intervals[0].periodic.in_compute;
-    const bool communicating = any && p.intervals[0].periodic.in_communication;
+    const bool computing = any && p.intervals[0].acts(true);
+    const bool communicating = any && p.intervals[0].acts(false);
     first_window_start = window_start_ = start_window(p, pass);
     const Costs& c = p.costs;
     for (int i = pass.begin; i < pass.end; ++i) {

@@ -1,8 +1,9 @@
-// Lean CUDA kernel: fast butterfly without copies; no noise or one periodic source, jitter or not.
+// Lean CUDA kernel: fast butterfly without copies; no or periodic noise, jitter or not.
 // A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
 // and forwards without CPU cost, without noise or under one periodic source, without network noise
-// or under one jitter. A round is first computed without noise. Only ranks that are not done by
-// their next interval, or whose message jitter delays, compute it again.
+// or under one jitter; or under several periodic sources. A round is first computed without noise.
+// Only ranks that are not done by their next interval, or whose message jitter delays, compute it
+// again.
 #pragma once
 
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include "gpu/block.cuh"
 #include "gpu/jobs.h"
 #include "gpu/kernels.h"
+#include "gpu/periodic_list.h"
 
 namespace jf::gpu {
 
@@ -156,6 +158,7 @@ struct LeanThread {
   using Tile = LeanTile<T, Noise>;
   static constexpr int kBits = Tile::kBits, kRanks = Tile::kRanks;
   static constexpr bool kRelative = sizeof(T) < sizeof(Tick);
+  static constexpr bool kList = std::is_same_v<Noise, PeriodicList>;
 
   const PassJob& job;
   const Noise& noise;
@@ -165,7 +168,8 @@ struct LeanThread {
   // event unless the draws are undecided.
   std::uint64_t delayed = 0;
   unsigned undecided = 0;
-  int drawn = 0;  // the operation that was the last kLeanDraw
+  int drawn = 0;                  // the operation that was the last kLeanDraw
+  std::int64_t first_begins = 0;  // of a list: where those of the tile's ranks start among Begins
 
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
@@ -240,16 +244,127 @@ struct LeanThread {
     each_rank([&](int e, unsigned offset, unsigned address) {
       if (e % 2 == 0) pair = only_uniform_pair(job.keys, kPhase, (base + offset) >> 1, number);
       const std::uint64_t u = e % 2 == 0 ? pair.even : pair.odd;
-      if constexpr (kShort)
-        tile.shared_next(address) = scale64_short(u, static_cast<std::uint32_t>(noise.period));
-      else
-        tile.shared_next(address) = tile.narrow(noise.template scaled<Tick>(u));
+      tile.shared_next(address) = scaled<kShort>(u, noise);
     });
+  }
+
+  // A phase. kShort: the period is at most kLeanNever.
+  template <bool kShort>
+  JF_DEVICE static T scaled(std::uint64_t u, const Periodic& source) {
+    if constexpr (kShort) return scale64_short(u, static_cast<std::uint32_t>(source.period));
+    return Tile::narrow(source.template scaled<Tick>(u));
+  }
+
+  // --- Several sources.
+
+  JF_DEVICE Begins<T>* begins() const {
+    return reinterpret_cast<Begins<T>*>(job.cursors) + first_begins;
+  }
+  // The compiler would compute it again and again.
+  JF_DEVICE static std::int64_t kept(std::int64_t index) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(index));
+#endif
+    return index;
+  }
+
+  // draw_intervals for them; also `begins`.
+  JF_DEVICE void draw_list(const Location& location) const {
+    if (noise.quick && tile.shift == 0 && job.pass.map.low_bits > 0) {
+      if (kRelative && noise.all_short) return draw_pairs<kRelative>(location);
+      return draw_pairs<false>(location);
+    }
+    const std::uint32_t number =
+        job.first_realization + static_cast<std::uint32_t>(location.realization);
+    const Tick base = job.pass.map.base(location.tile);
+#pragma unroll 1
+    for (int e = 0; e < kRanks; ++e) {
+      const unsigned place = offset(local(e));
+      T next = Tile::narrow(kNever);
+#pragma unroll 1
+      for (int j = 0; j < kMostListed; ++j) {
+        T begin = Tile::narrow(kNever);
+        if (j < noise.count)
+          begin = Tile::narrow(noise.first(j, job.keys, number, base + place) + job.lean.base);
+        begins()[place].of[j] = begin;
+        next = earlier(next, begin);
+      }
+      tile.shared_next(tile.address_of(e)) = next;
+    }
+  }
+
+  // The same of ranks 2 k and 2 k + 1 together, which are both of this thread and share a block of
+  // Philox for each source.
+  template <bool kShort>
+  JF_DEVICE void draw_pairs(const Location& location) const {
+    const std::uint32_t number =
+        job.first_realization + static_cast<std::uint32_t>(location.realization);
+    const auto base = static_cast<unsigned>(job.pass.map.base(location.tile));
+#pragma unroll 1
+    for (int e = 0; e < kRanks; e += 2) {
+      const unsigned place = offset(local(e));
+      Begins<T> even, odd;
+#pragma unroll
+      for (int j = 0; j < kMostListed; ++j) {
+        even.of[j] = odd.of[j] = Tile::narrow(kNever);
+        if (j >= noise.count) continue;
+        const auto u = only_uniform_pair(job.keys, noise.purposes[j], (base + place) >> 1, number);
+        const Periodic& source = noise.sources[j];
+        even.of[j] = scaled<kShort>(u.even, source);
+        odd.of[j] = scaled<kShort>(u.odd, source);
+      }
+      begins()[place] = even;
+      begins()[place + 1] = odd;
+      tile.shared_next(tile.address_of(e)) = even.soonest();
+      tile.shared_next(tile.address_of(e + 1)) = odd.soonest();
+    }
+  }
+
+  // After work, as apply_noise of the tile. Those ranks that meet an interval go over what they
+  // meet one by one. Meanwhile the thread has its times in shared memory, see compute_delayed.
+  JF_DEVICE void apply_list(T work) {
+    bool any_met = false;
+#pragma unroll
+    for (int e = 0; e < kRanks; ++e) any_met |= tile.time[e] > tile.next[e];
+    if (!any_met) return;
+    unsigned met = 0;
+    tile.each_address([&](int e, unsigned address) {
+      if (tile.time[e] > tile.next[e]) met |= 1u << e;
+      tile.shared_time(address) = tile.time[e];
+      tile.shared_next(address) = tile.next[e];
+    });
+#pragma unroll 1
+    while (met != 0) {
+      const int e = static_cast<int>(floor_log2(met));
+      met ^= 1u << e;
+      const unsigned address = tile.address_of(e);
+      const std::int64_t place = kept(first_begins + offset(local(e)));
+      Begins<T>& stored = reinterpret_cast<Begins<T>*>(job.cursors)[place];
+      Begins<T> of_rank = stored;
+      T next = tile.shared_next(address), end = tile.shared_time(address);
+      noise.meet(of_rank, next, end, work);
+      stored = of_rank;
+      tile.shared_next(address) = next;
+      tile.shared_time(address) = end;
+    }
+    tile.each_address([&](int e, unsigned address) {
+      tile.time[e] = tile.shared_time(address);
+      tile.next[e] = tile.shared_next(address);
+    });
+  }
+  JF_DEVICE void apply_noise(T work) {
+    if constexpr (kList)
+      apply_list(work);
+    else
+      tile.apply_noise(work);
   }
 
   JF_DEVICE void load() {
     tile.set_register_window(job.lean_window_start);
     const Location location = locate();
+    if constexpr (kList)
+      first_begins =
+          kept(location.realization * job.rank_stride + job.pass.map.base(location.tile));
     if (job.pass.load) {
       const Tick* memory = job.sent_between + location.realization * job.rank_stride +
                            job.pass.map.base(location.tile);
@@ -259,6 +374,8 @@ struct LeanThread {
         if constexpr (!Tile::kNoiseFree) {
           if constexpr (kRelative)
             tile.shared_next(address) = static_cast<T>(packed >> 32);
+          else if constexpr (kList)
+            tile.shared_next(address) = begins()[offset].soonest();
           else
             tile.shared_time(address) = tile.time[e];
         }
@@ -268,8 +385,16 @@ struct LeanThread {
       for (int e = 0; e < kRanks; ++e) tile.time[e] = static_cast<T>(job.lean.base);
     }
     if constexpr (!Tile::kNoiseFree) {
-      if (!kRelative || !job.pass.load) draw_intervals(location);
-      tile.each_address([&](int e, unsigned address) { tile.next[e] = tile.shared_next(address); });
+      if constexpr (kList) {
+        if (!job.pass.load && location.active) draw_list(location);
+      } else if (!kRelative || !job.pass.load) {
+        draw_intervals(location);
+      }
+      tile.each_address([&](int e, unsigned address) {
+        tile.next[e] = tile.shared_next(address);
+        // A thread without a tile shares the begins of another one, and must not move them.
+        if (kList && !location.active) tile.next[e] = Tile::narrow(kNever);
+      });
     }
   }
 
@@ -376,7 +501,7 @@ struct LeanThread {
         });
         if (undecided != 0) take_delayed(ranks);
       }
-      if ((op.value & 1) != 0) tile.apply_noise(work);
+      if ((op.value & 1) != 0) apply_noise(work);
     }
   }
 
@@ -448,7 +573,7 @@ struct LeanThread {
       case kLeanMove:
         return tile.move_register_window(op.value);
     }
-    if (op.value != 0) tile.apply_noise(work);
+    if (op.value != 0) apply_noise(work);
   }
 #undef JF_LEAN_BITS
 #undef JF_LEAN_BIT
@@ -462,7 +587,7 @@ struct LeanThread {
   template <class Arrival, int... kBit>
   JF_DEVICE void exchange_all(T work, bool noisy, Arrival&& arrival,
                               std::integer_sequence<int, kBit...>) {
-    ((exchange<kBit>(work, arrival), noisy ? tile.apply_noise(work) : void()), ...);
+    ((exchange<kBit>(work, arrival), noisy ? apply_noise(work) : void()), ...);
   }
   template <int kBit, class Arrival>
   JF_DEVICE void forward(Arrival&& arrival) {

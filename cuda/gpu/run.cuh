@@ -180,13 +180,18 @@ class Run {
           });
       return;
     }
-    with_noise<Delays::kInStep>(
-        view_, [&]<class Noise, class Network>(const Noise& noise, const Network& network) {
-          if constexpr (!is_general<Noise>)
-            run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise, Network>()
-                                 : find_lean_kernel<Tick, Noise, Network>(),
-                noise, network);
-        });
+    const auto run_lean = [&]<class Noise, class Network>(const Noise& noise,
+                                                          const Network& network) {
+      if constexpr (!is_general<Noise>)
+        run(which == kLean32 ? find_lean_kernel<std::uint32_t, Noise, Network>()
+                             : find_lean_kernel<Tick, Noise, Network>(),
+            noise, network);
+    };
+    if (plan_.tiles.list)
+      run_lean(periodic_list(program_, view_.sources.words, plan_.tiles.longest_period()),
+               NoJitter{});
+    else
+      with_noise<Delays::kInStep>(view_, run_lean);
   }
 
   void run_segments(const PassJob& job, std::size_t pass) {

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import measure
+from scipy.stats import binom
 
 from instructions import sass
 from jitterfly.case import Case
@@ -44,15 +45,22 @@ SHAPES = {"lean_kernel": (512, 65536), "tile_kernel<8": (512, 32768), "tile_kern
           "message_kernel": (256, 0), "schedule_kernel": (128, 0)}  # fmt: skip
 LEAN = {"32": ("j", 16), "64": ("l", 8)}
 LEAN_RANKS = 2**13  # of a block
-RANK_ROUND = "butterfly of 2^13 ranks, {} noise of the benchmark: a rank and round, all told"
+RANK_ROUND = "butterfly of 2^13 ranks, {}: a rank and round, all told"
 OURS = "_ZN2jf"  # the namespace of all kernels but those of libraries
 # Mangled, as parts.cu names them.
 NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8NoJitter",
           "periodic + jitter": "NS_8PeriodicENS_6Jitter",
           "periodic + delays": "NS_8PeriodicENS_8Messages",
           "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
-# What measure.py calls them.
-BENCHMARK = {"periodic": "periodic", "periodic + jitter": "+ jitter"}
+LEAN_NOISES = NOISES | {"list": "NS0_12PeriodicListENS_8NoJitter"}
+# The noise of the benchmark; and four sources that together take as much of the time.
+BENCHMARK = {"periodic": measure.NOISES["periodic"],
+             "periodic + jitter": measure.NOISES["+ jitter"],
+             "list": [PeriodicNoise(period=1e-3, duration=2.5e-6)] * 4}  # fmt: skip
+TOTALS = {"periodic": "periodic noise of the benchmark",
+          "periodic + jitter": "periodic + jitter noise of the benchmark",
+          "list": "four periodic sources, 1 ms and 2.5 us"}  # fmt: skip
+DRAWS = r"^IMAD\.WIDE\.U32 .*, -0x2daee0ad"  # of Philox
 PROCESSES = 2
 
 Counts = dict[str, int]
@@ -159,8 +167,22 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
             f"lean, {bits} bits: a move of the window, per rank": move / ranks,
             f"lean, {bits} bits: drawing a phase, per rank": draw / ranks,
         }  # fmt: skip
-    for noise in ("no noise", "periodic", "periodic + jitter"):
-        kernel = one(f"lean_kernelIj{NOISES[noise]}")
+    for bits, (letter, ranks) in LEAN.items():
+        name = f"lean, {bits} bits, list"
+        once, twice = (one(f"list_roundsI{letter}Li{n}E") for n in (1, 2))
+        # The one loop is over the ranks that meet an interval. The way through it has one of each.
+        meets = min(once.shortest_cycles(r"^LDG\.E\.128"))
+        rows |= {
+            f"{name}: a round that meets no interval, per rank":
+             (twice.shortest() - once.shortest()) / ranks,
+            f"{name}: more for a thread of {ranks} ranks, some of which meet one":
+             once.shortest_through(once.in_loops) - once.shortest() - meets,
+            f"{name}: more for each that does": meets,
+            f"{name}: drawing four phases, per rank":
+             max(one(f"list_drawsI{letter}E").shortest_cycles(DRAWS)) / 2,
+        }  # fmt: skip
+    for noise in ("no noise", "periodic", "periodic + jitter", "list"):
+        kernel = one(f"lean_kernelIj{LEAN_NOISES[noise]}")
         name = f"lean, 32 bits, {noise}"
         # A round without noise takes two instructions a rank, the first of them this one.
         ranks, first = LEAN["32"][1], r"^VIADDMNMX\.U32 .*!PT"
@@ -174,7 +196,7 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
                 f"{name}: more for a thread of 16 ranks to which messages are delayed":
                  min(loop for loop in loops if loop > min(loops) + ranks) - min(loops),
                 f"{name}: drawing the delays of four messages, per rank":
-                 max(kernel.shortest_cycles(r"^IMAD\.WIDE\.U32 .*, -0x2daee0ad")) / ranks,
+                 max(kernel.shortest_cycles(DRAWS)) / ranks,
             }  # fmt: skip
         else:
             # The longest of these loops has a round over each bit of the window.
@@ -200,25 +222,23 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
         also = ", links kept" if links else ""
         rows[f"message kernel, {noise}{also}: a message that meets none"] = more(
             f"message_turnsI{NOISES[noise]}ELb{links}ELi#E", 1, 2)  # fmt: skip
-    totals = {RANK_ROUND.format(noise): rank_round(rows, noise)
-              for noise in ("periodic", "periodic + jitter")}  # fmt: skip
+    totals = {RANK_ROUND.format(shown): rank_round(rows, noise) for noise, shown in TOTALS.items()}
     return totals | rows
 
 
 def benchmark(ranks: int, noise: str) -> Case:
-    """The butterfly of the benchmark under its noise of this name."""
-    return measure.programs(ranks, measure.NOISES[BENCHMARK[noise]])["butterfly"]
+    """The butterfly of the benchmark under the noise of this name."""
+    return measure.programs(ranks, BENCHMARK[noise])["butterfly"]
 
 
 def intervals_met(case: Case) -> float:
-    """How many a rank meets in a round, in the butterfly under periodic noise of the benchmark.
+    """How many a rank meets in a round of a butterfly under periodic noise.
 
     As many as begin while the round lasts, wherever the rank is in it.
     """
-    noise = case.noise[0]
-    assert isinstance(noise, PeriodicNoise)
+    periods = [to_ticks(noise.period) for noise in case.noise if isinstance(noise, PeriodicNoise)]
     times = simulate(case, realizations=20, seed=measure.SEED, backend="cpu").ticks
-    return float(times.mean()) / to_ticks(noise.period) / (case.ranks.bit_length() - 1)
+    return sum(float(times.mean()) / period for period in periods) / (case.ranks.bit_length() - 1)
 
 
 def messages_delayed(case: Case) -> float:
@@ -233,21 +253,30 @@ def rank_round(rows: dict[str, float], noise: str) -> float:
 
     A warp executes what follows an interval for each four ranks of its threads of which one, in any
     of its 32 threads, has met one; and what follows a delay for all its ranks, if one is delayed.
+    Under a list it goes as often through a rank that has met one as the thread with most of them.
     """
     case = benchmark(LEAN_RANKS, noise)
     rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
     window = ranks.bit_length() - 1
     several, single = divmod(rounds, window)
     moves = several + (single > 0) - 1
-    met = 1 - (1 - intervals_met(case)) ** (4 * 32)
+    met = intervals_met(case)
     around = f"lean, 32 bits, {noise}: around {{}}, per thread of 16 ranks"
+    phases = ", list: drawing four phases" if noise == "list" else ": drawing a phase"
     once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
-            + rows["lean, 32 bits: drawing a phase, per rank"]
+            + rows[f"lean, 32 bits{phases}, per rank"]
             + several * rows[around.format("four rounds")] / ranks
             + single * rows[around.format("a round")] / ranks)  # fmt: skip
+    if noise == "list":
+        quiet = rows["lean, 32 bits, list: a round that meets no interval, per rank"]
+        most = sum(1 - binom.cdf(k, ranks, met) ** 32 for k in range(ranks))
+        after = (1 - (1 - met) ** (32 * ranks)) * rows[
+            "lean, 32 bits, list: more for a thread of 16 ranks, some of which meet one"
+        ] + most * rows["lean, 32 bits, list: more for each that does"]
+        return quiet + (once + rounds * after / ranks) / rounds
     after = rows["lean, 32 bits: more for an interval that any of four ranks meets, per warp"] / 4
     quiet = rows["lean, 32 bits: a round under noise that meets none, per rank"]
-    counted = quiet + once / rounds + met * after
+    counted = quiet + once / rounds + (1 - (1 - met) ** (4 * 32)) * after
     if "jitter" in noise:
         drawing = rows[f"lean, 32 bits, {noise}: drawing the delays of four messages, per rank"]
         delay = (

@@ -74,6 +74,50 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
+// Rounds under four periodic sources, after which ranks that meet an interval go over it.
+template <class T, int kRounds>
+__global__ void __launch_bounds__(kLeanBlock, 2)
+    list_rounds(T* data, T transit, T work, const __grid_constant__ PassJob job,
+                const __grid_constant__ PeriodicList noise) {
+  JF_SHARED(Tick, shared);
+  constexpr NoJitter kNone;
+  using Thread = LeanThread<T, PeriodicList, NoJitter>;
+  Thread thread{job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  auto& tile = thread.tile;
+  tile.set_register_window(static_cast<int>(data[0]));
+  for (int e = 0; e < Thread::kRanks; ++e) {
+    tile.time[e] = data[e * kLeanBlock + threadIdx.x];
+    tile.next[e] = data[(e + Thread::kRanks) * kLeanBlock + threadIdx.x];
+  }
+  const auto in_time = [transit](int, T departure) { return departure + transit; };
+  const auto round = [&]<int kRound>(std::integral_constant<int, kRound>) {
+    if constexpr (kRound < kRounds) {
+      tile.template exchange_over<1 << kRound % Thread::kBits>(work, in_time);
+      thread.apply_list(work);
+    }
+  };
+  [&]<int... kRound>(std::integer_sequence<int, kRound...>) {
+    (round(std::integral_constant<int, kRound>{}), ...);
+  }(std::make_integer_sequence<int, 4>{});
+  for (int e = 0; e < Thread::kRanks; ++e) {
+    data[e * kLeanBlock + threadIdx.x] = tile.time[e];
+    data[(e + Thread::kRanks) * kLeanBlock + threadIdx.x] = tile.next[e];
+  }
+}
+
+// Draws of the phases of four sources, in a loop over pairs of ranks.
+template <class T>
+__global__ void __launch_bounds__(kLeanBlock, 2)
+    list_draws(const __grid_constant__ PassJob job, const __grid_constant__ PeriodicList noise) {
+  JF_SHARED(Tick, shared);
+  constexpr NoJitter kNone;
+  __builtin_assume(noise.count == kMostListed);
+  LeanThread<T, PeriodicList, NoJitter> thread{
+      job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  thread.tile.set_register_window(0);
+  thread.template draw_pairs<sizeof(T) == 4>({blockIdx.x, blockIdx.y, true});
+}
+
 // Noise of one realization, which acts on messages.
 template <class Noise>
 JF_DEVICE Noise bound_noise(const PassJob& job, const Noise& noise) {
@@ -184,8 +228,17 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
       const __grid_constant__ MessageLaunch);
 #define JF_MESSAGE(Noise, Network, links) \
   JF_TURNS(Noise, Network, links, 1) JF_TURNS(Noise, Network, links, 2)
+#define JF_LIST(T)                                                                      \
+  template __global__ void list_rounds<T, 1>(T*, T, T, const __grid_constant__ PassJob, \
+                                             const __grid_constant__ PeriodicList);     \
+  template __global__ void list_rounds<T, 2>(T*, T, T, const __grid_constant__ PassJob, \
+                                             const __grid_constant__ PeriodicList);     \
+  template __global__ void list_draws<T>(const __grid_constant__ PassJob,               \
+                                         const __grid_constant__ PeriodicList);
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)
+JF_LIST(std::uint32_t)
+JF_LIST(Tick)
 JF_STEP(Periodic, NoJitter, 10)
 JF_STEP(Periodic, NoJitter, 3)
 JF_STEP(Periodic, NoJitter, 7)

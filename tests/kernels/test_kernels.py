@@ -235,7 +235,7 @@ def mutants(tmp_path_factory):
 def runs_with_cursors():
     """Blocks with threads that have no tile, segments, several ranks a thread; many batches."""
     runs = [
-        ("cycles", "two periodic", 3, REAL_LIMITS),
+        ("cycles", "renewal", 3, REAL_LIMITS),
         ("everything", "everything", 5, (4, 2)),
         ("butterfly", "renewal", 9, REAL_LIMITS),
         ("sparse set", "trace, nodes", 6, (4, 2)),

@@ -30,10 +30,13 @@ from support.kernel_mutants import lean_errors, mutants_once, numbers
 from support.lean_cases import (
     LIMIT32,
     at_the_edge,
+    is_list,
     kernel,
     latest,
     on_the_edge,
+    periodic,
     random_lean_case,
+    random_list_case,
 )
 from support.scale import at_most, scaled, some
 
@@ -56,6 +59,29 @@ def test_random_programs(kernels, most, part):
         assert {STEPS, LEAN64, LEAN32} == set(used)
 
 
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+@pytest.mark.parametrize("part", range(at_most(4, 1)))
+def test_random_lists(kernels, most, part):
+    cases = [random_list_case(random.Random(f"list {part} {n}")) for n in range(scaled(40, 20))]
+    runs = lean_runs(cases, most, part)
+    used = check(kernels, runs)
+    assert used == [kernel(run.case, most, run.limits[0] or 30) for run in runs]
+    assert {STEPS, most} <= set(used)
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_the_last_times_of_32_bits_under_a_list(kernels, over):
+    """Every message meets a whole interval of each source."""
+    duration, costs = LIMIT32 // 20, Costs(0, 0, 1, 1, work=0, forward=0)
+    noises = tuple(PeriodicNoise(duration * times, duration, stationary, in_compute=False)
+                   for times, stationary in ((30, False), (40, True), (50, False)))  # fmt: skip
+    case = EngineCase(4, costs, others=noises, seed=over)
+    case = replace(case, costs=replace(costs, work=LIMIT32 - 1 + over - latest(case)))
+    assert latest(case) == LIMIT32 - 1 + over
+    assert latest(case) > case.costs.work + 4 * 3 * duration
+    assert check(kernels, [Run(case, count=3)]) == [LEAN64 if over else LEAN32]
+
+
 def test_which_kernel_runs_the_known_cases(kernels):
     """Every program under every noise; the lean kernel takes no more than it can."""
     runs = [Run(make(*names, 5)) for names in some(product(PROGRAMS, NOISES), 75)]
@@ -63,8 +89,9 @@ def test_which_kernel_runs_the_known_cases(kernels):
     for run, which in zip(runs, check(kernels, runs), strict=True):
         case = run.case
         kinds = Counter(map(type, case.others))
-        lean = not case.within and kinds.keys() <= {PeriodicNoise, Jitter}
-        lean &= max(kinds.values(), default=0) <= 1 and not (case.after and case.cycles > 1)
+        lean = kinds.keys() <= {PeriodicNoise, Jitter} and max(kinds.values(), default=0) <= 1
+        lean |= len(periodic(case)) == len(case.others) and is_list(periodic(case))
+        lean &= not case.within and not (case.after and case.cycles > 1)
         if which != STEPS:
             assert lean
         used[which] += 1
@@ -122,7 +149,8 @@ def test_several_tiles_in_a_block(kernels, log2_ranks):
     for most in (LEAN64, LEAN32):
         check(kernels, [Run(make(*names, log2_ranks, **quiet), count=count, most=most)
                         for names in (("butterfly", "fresh"), ("after", "none"),
-                                      ("after", "fresh, jitter"))])  # fmt: skip
+                                      ("after", "fresh, jitter"),
+                                      ("butterfly", "two periodic"))])  # fmt: skip
 
 
 LARGE = [(9, REAL_LIMITS), (12, REAL_LIMITS), (13, REAL_LIMITS), (14, REAL_LIMITS), (13, (10, 3)),
@@ -136,10 +164,11 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
     cases = [make("butterfly", "stationary", log2_ranks, **quiet),
              make("after", "nodes", log2_ranks, **quiet)]  # fmt: skip
     cases.append(make("after", "fresh, jitter", log2_ranks, **quiet))
+    cases.append(make("after", "two periodic", log2_ranks, **quiet))
     runs = [Run(case, limits=limits, most=most, order=number % ORDERS)
             for number, case in enumerate(cases)]  # fmt: skip
     runs.append(replace(runs[0], order=2, statistics="max"))  # by warps
-    assert check(kernels, runs) == [most] * 4
+    assert check(kernels, runs) == [most] * 5
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
@@ -203,9 +232,27 @@ def sensitive_runs():
     jitter = Jitter(LIMIT32 // 3, (2**63,))
     case = EngineCase(6, Costs(0, 0, 2, 0, work=0, forward=0), jitter=jitter)
     runs.append(Run(case, count=4))
+    runs += [run for most in (LEAN32, LEAN64)
+             for run in lean_runs([random_list_case(rng) for _ in range(30)], most)]  # fmt: skip
+    runs += runs_of_lists()
     late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)
     runs.append(Run(make("butterfly", "none", 9, periodic=late), count=9))
     return runs
+
+
+def runs_of_lists():
+    costs = Costs(0, 0, 1, 1, work=0, forward=0)
+    # In each round a rank goes over four intervals in turn: longer than 32 bits, all together.
+    duration = LIMIT32 // 7
+    turns = [PeriodicNoise(4 * duration + 1, duration, phases=(turn * duration,) * 64)
+             for turn in range(4)]  # fmt: skip
+    long = [PeriodicNoise(4 * LIMIT32, LIMIT32 // 20), PeriodicNoise(LIMIT32, LIMIT32 // 20)]
+    cases = [EngineCase(6, costs, others=tuple(noises)) for noises in (turns, long)]
+    phases = (PeriodicNoise(100, 10, in_compute=False), PeriodicNoise(170, 20))
+    cases.append(EngineCase(5, replace(costs, work=50), others=phases, cycles=2))
+    return [Run(case, count=4) for case in cases] + [
+        Run(make("butterfly", "two periodic", 3), count=3, most=LEAN64)
+    ]
 
 
 @pytest.mark.full_scale

@@ -47,7 +47,7 @@ from support.emulated_kernels import (
 )
 from support.emulated_schedules import random_schedule_runs, same_schedule
 from support.kernel_cases import ALL_NOISES, PROGRAMS, make
-from support.lean_cases import random_lean_case
+from support.lean_cases import random_lean_case, random_list_case
 from support.message_cases import (
     COUNTED,
     MESSAGE_PROGRAMS,
@@ -176,6 +176,7 @@ def engine_runs():
 
 def runs_of_the_lean_kernel(limits=(LEAN32, LEAN64)):
     cases = [random_lean_case(random.Random(f"ptx {number}")) for number in range(60)]
+    cases += [random_list_case(random.Random(f"ptx {number}")) for number in range(30)]
     runs = [run for most in limits for run in lean_runs(cases, most)]
     # The barriers of a window that moves, and ranks that do not fit shared memory.
     runs += [Run(make("butterfly", "stationary", 14, hidden=frozenset(range(1, 13))), most=most)

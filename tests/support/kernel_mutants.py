@@ -42,6 +42,7 @@ WATCHED = {
 def lean_errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
     kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
+    list_ = "gpu/periodic_list.h"
     moves = f"{BARRIER}\n    set_register_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {
@@ -83,8 +84,8 @@ def lean_errors():
         ),
         "times before 0": (
             host,
-            "base_ = latest_;",
-            "base_ = removed == REMOVED ? 0 : latest_;",
+            "base_ = std::max(base_, s.periodic.duration);",
+            "base_ = removed == REMOVED ? 0 : std::max(base_, s.periodic.duration);",
         ),
         "the end of 32 bits": (
             host,
@@ -94,9 +95,9 @@ def lean_errors():
         ),
         "a late interval": (
             kernel_,
-            "tile.narrow(noise.template scaled<Tick>(u))",
-            "(removed == REMOVED ? static_cast<T>(noise.template scaled<Tick>(u))"
-            " : tile.narrow(noise.template scaled<Tick>(u)))",
+            "return Tile::narrow(source.template scaled<Tick>(u));",
+            "return removed == REMOVED ? static_cast<T>(source.template scaled<Tick>(u))"
+            " : Tile::narrow(source.template scaled<Tick>(u));",
         ),
         "the send after what is observed": (
             "gpu/lean.h",
@@ -147,6 +148,51 @@ def lean_errors():
             kernel_,
             "unsigned rank = high.base + offset(local(e));",
             "unsigned rank = high.base + offset(local(removed == REMOVED ? e ^ 1 : e));",
+        ),
+        "begins of threads without a tile": (
+            kernel_,
+            "if (kList && !location.active)",
+            "if (kList && !location.active && removed != REMOVED)",
+        ),
+        "noise that overlaps": (
+            list_,
+            "passed = until;",
+            "if (removed != REMOVED) passed = until;",
+        ),
+        "work begun inside an interval of a list": (
+            list_,
+            "T passed = end - work;",
+            "T passed = removed == REMOVED ? 0 : end - work;",
+        ),
+        "the longer of two intervals": (
+            list_,
+            "until = later(until, next +",
+            "until = later(removed == REMOVED ? begin : until, next +",
+        ),
+        "begins after a pass": (
+            kernel_,
+            "begins()[offset].soonest();",
+            "(removed == REMOVED ? begins()[offset].of[0] : begins()[offset].soonest());",
+        ),
+        "draws of each source": (
+            kernel_,
+            "job.keys, noise.purposes[j],",
+            "job.keys, noise.purposes[removed == REMOVED ? 0 : j],",
+        ),
+        "a list of sources in different phases": (
+            list_,
+            "s.in_compute == first.in_compute &&",
+            "(s.in_compute == first.in_compute || removed == REMOVED) &&",
+        ),
+        "long periods of a list": (
+            list_,
+            "list.all_short &= source.period <= kLeanNever;",
+            "list.all_short &= source.period <= kLeanNever || removed == REMOVED;",
+        ),
+        "the longest time under a list": (
+            host,
+            "if (needed <= time) return time;",
+            "if (needed <= time || removed == REMOVED) return time;",
         ),
         "threads without a tile": (
             kernel_,

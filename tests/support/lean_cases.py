@@ -5,40 +5,65 @@ from dataclasses import replace
 
 from reference import Costs, Jitter, PeriodicNoise, philox
 from reference.cases import EngineCase
+from reference.noise import MAX, MIN
 
 LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kMaxIntervals
+LISTED = 4  # kMostListed
 LONGEST = 2**61  # longer times are none of the engine's
 
 
 def latest(case):
     """The bound of cuda/gpu/lean.h on all times of a case, worked out on its own."""
-    noise, costs, jitter = case.periodic, case.costs, case.jitter
+    noises, costs, jitter = periodic(case), case.costs, case.jitter
     transit = costs.transit + (jitter.duration * len(jitter.survival) if jitter else 0)
 
     def work(ticks, on):
-        if not ticks or noise is None or not on:
+        if not ticks or not noises or not on:
             return ticks
-        free = noise.period - noise.duration
-        return ticks + -(-ticks // free) * noise.duration
+        if len(noises) == 1:
+            free = noises[0].period - noises[0].duration
+            return ticks + -(-ticks // free) * noises[0].duration
+        # In the longest time that the work may take, some noise more would not fit.
+        time = ticks
+        while time < LONGEST:
+            needed = ticks + sum(-(-time // noise.period) * noise.duration for noise in noises)
+            if needed == time:
+                break
+            time = needed
+        return time
 
-    compute = noise is not None and noise.in_compute
-    communication = noise is not None and noise.in_communication
+    compute = bool(noises) and noises[0].in_compute
+    communication = bool(noises) and noises[0].in_communication
     cycle = work(costs.work, compute) + case.after * transit
     cycle += case.log2_ranks * transit
     cycle += case.log2_ranks * work(costs.receive + costs.combine, communication)
     cycle += case.log2_ranks * work(costs.send, communication)
-    start = noise.duration if noise is not None and noise.stationary else 0
+    start = max((noise.duration for noise in noises if noise.stationary), default=0)
     return start + case.cycles * cycle
+
+
+def periodic(case):
+    """The sources of a case that are periodic, if they act always and everywhere."""
+    return [source for source in case.sources if isinstance(source, PeriodicNoise)
+            and (source.begin, source.end, source.hosts) == (MIN, MAX, None)]  # fmt: skip
+
+
+def is_list(noises):
+    """Whether they are as many as the kernel takes, and act in the same phases."""
+    return len(noises) <= LISTED and len({(s.in_compute, s.in_communication) for s in noises}) == 1
 
 
 def kernel(case, most=2, bits=30):
     """The number, up to `most`, of the kernel for a case whose tiles have at most 2^bits ranks."""
     bits = min(bits, case.log2_ranks)
-    if case.others or case.within or (case.after and case.costs.forward):
+    if case.within or (case.after and case.costs.forward):
+        return 0
+    noises = periodic(case)
+    if case.others and (len(noises) < len(case.sources) or not is_list(noises)):
         return 0
     if case.after and case.cycles > 1:
         return 0
-    if case.periodic is not None and latest(case) // case.periodic.period >= FEW:
+    if latest(case) >= LONGEST or sum(latest(case) // noise.period for noise in noises) >= FEW:
         return 0
     if most == 2 and latest(case) < LIMIT32 and bits >= 4:
         return 2
@@ -127,3 +152,21 @@ def at_the_edge(rng, limit, over):
     transit = 1 + missing // log2_ranks
     case = replace(case, costs=replace(case.costs, transit=transit))
     return replace(case, after=0), limit - 1 + over - latest(case)
+
+
+def random_list_case(rng, largest_log2=9):
+    """Two to four periodic sources, of times of 32 bits and more; at times one more or another."""
+    case = replace(random_lean_case(rng, largest_log2), jitter=None, periodic=None)
+    time, number = max(1, latest(case)), rng.choice([2, 2, 3, 4, 4, 4, 5])
+    noises = [random_noise(rng, case.ranks, time) for _ in range(number)]
+    if rng.random() < 0.9:
+        during = {"in_compute": noises[0].in_compute,
+                  "in_communication": noises[0].in_communication}  # fmt: skip
+        noises = [replace(noise, **during) for noise in noises]
+    if rng.random() < 0.3:  # intervals that begin together, or where others end
+        period, phases = noises[0].period, noises[0].phases
+        noises = [replace(noise, period=period, phases=phases,
+                          duration=noise.duration % period) for noise in noises]  # fmt: skip
+    # Sources that leave no time would never let a rank go on.
+    noises = [replace(noise, duration=noise.duration // number) for noise in noises]
+    return replace(case, others=tuple(noises))
