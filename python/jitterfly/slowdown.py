@@ -39,7 +39,7 @@ from .fields import (
     summary,
 )
 from .hierarchy import Hierarchy
-from .imbalance import Arrival, Speed
+from .imbalance import Arrival, Counts, Speed
 from .noise import Congestion, Noise, TraceNoise
 from .noise.source import NO_HOSTS, name_in_case
 from .question import (
@@ -773,8 +773,9 @@ def parts_in_words(part: Component) -> list[str]:
             continue
         plain = isinstance(value, (str, int, float, tuple, Algorithm))  # of which one may be a copy
         usual = value is one.default or (plain and value == one.default)
-        if one.name == "sha256" or value is None or (usual and one.name != "start"):
-            continue  # what is usual; whether noise may be under way at the start is said always
+        said = one.name == "start" or (one.name == "seed" and isinstance(part, Counts))
+        if one.name == "sha256" or value is None or (usual and not said):
+            continue  # what is usual; but whether noise may be under way, and which draw it was
         declared = inspect.getattr_static(type(part), one.name, None)
         timed = isinstance(declared, Seconds)
         if isinstance(value, Distribution):  # of times, factors or parts, as the field knows

@@ -17,6 +17,7 @@ from support.scale import at_most
 import jitterfly as jf
 from jitterfly.goal_export import goal_schedule
 from jitterfly.program import row_labels
+from jitterfly.slowdown import part_in_words
 from jitterfly.steps import MESSAGE
 
 KINDS = sorted(IRREGULAR)
@@ -246,6 +247,12 @@ def test_the_command_takes_counts_and_says_them(capsys):
     assert algorithm["counts"] == {
         "kind": "lognormal", "mean": 64, "sigma": 1, "per": "message", "seed": 7
     }  # fmt: skip
+
+
+def test_the_seed_of_a_draw_is_said():
+    """Also where nobody gave one: other ones are other counts."""
+    told = part_in_words(jf.PairwiseAlltoallv("lognormal(mean=64,sigma=1)"))
+    assert told.endswith("sigma = 1.0, seed = 0)")
 
 
 def test_a_schedule_for_other_simulators_has_all_sizes():
