@@ -29,6 +29,7 @@ from support.message_cases import (
     message_case,
     noisy_case,
     of_nccl,
+    of_newer_algorithms,
     with_clocks,
     with_counts,
     with_uneven_ranks,
@@ -59,6 +60,13 @@ def test_collectives_with_counts(kernels):
     pairs = [(kind, noise) for kind in COUNTED for noise in some(ALL_NOISES, 4)]
     check(kernels, [varied_messages(with_counts(kind, noise, 3 + number % 9), number)
                     for number, (kind, noise) in enumerate(pairs)])  # fmt: skip
+
+
+def test_bine_circulant_graphs_and_radices(kernels):
+    noises = list(ALL_NOISES)
+    pairs = [(number, noises[number % len(noises)]) for number in range(18)]
+    cases = [of_newer_algorithms(number, noise) for number, noise in some(pairs, 6)]
+    check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 
 def test_nccls_trees_and_switches_that_combine(kernels):

@@ -132,6 +132,39 @@ def of_nccl(number, noise, **changes):
     return _of_public_case(case, noise, **changes)
 
 
+def of_newer_algorithms(number, noise, **changes):
+    """Bine, circulant graphs, radices and others that list messages or send several at once."""
+    made = [
+        *(
+            jf.Algorithm.from_dict({"kind": f"bine_{one}"})
+            for one in (
+                "allgather",
+                "allreduce",
+                "broadcast",
+                "gather",
+                "reduce",
+                "reduce_scatter",
+                "scatter",
+            )
+        ),
+        jf.CirculantBroadcast(segment_bytes=3),
+        jf.CirculantReduce(segment_bytes=3),
+        jf.CirculantAllgather(segment_bytes=3),
+        jf.BruckAllgather(radix=3),
+        jf.BruckAlltoall(radix=3),
+        jf.DisseminationBarrier(radix=3),
+        jf.RabenseifnerAllreduce(radix=3),
+        jf.SparbitAllgather(),
+        jf.GatherBroadcastAllgather(),
+        jf.SplitBinaryTreeBroadcast(segment_bytes=2),
+        jf.HierarchicalScan(3),
+    ]
+    network = jf.LogGOPS(L="1us", o="1ns", g="2ns", G="0.1ns", gamma="20ps")
+    algorithm, ranks = made[number % len(made)], 3 + number % 9
+    case = jf.Case(ranks, algorithm=algorithm, network=network, message_bytes=8)
+    return _of_public_case(case, noise, **changes)
+
+
 def _of_public_case(case, noise, **changes):
     """The program of a case, in the tests' own words, under noise of the tests."""
     ranks = case.ranks
