@@ -484,7 +484,7 @@ def test_every_candidate_of_advise_is_an_algorithm(capsys, collective):
     assert listed == list(known(collective))
     for name in listed:
         network = "L=1us,o=200ns"
-        if name.startswith("hierarchical"):
+        if name.startswith(("hierarchical", "nvls")):
             network = f"8: L=300ns,o=100ns; {network}"
         code, out, err = run(
             capsys, "--noise", "period=1ms,duration=25us", "--ranks", "64,256", "--network",
@@ -539,7 +539,8 @@ def test_without_a_collective_a_short_name_is_an_allreduce(capsys, name, kind):
          "--algorithm binomial is there for broadcast and for reduce and for gather and for "
          "scatter, not for allreduce, which "),
         (["--algorithm", "tree"],
-         "swing, bine, double_binary_tree, nccl_tree (did you mean 'nccl_tree' or "
+         "swing, bine, double_binary_tree, nccl_tree, collnet_direct, collnet_chain, nvls, "
+         "nvls_tree (did you mean 'nccl_tree' or 'nvls_tree' or "
          "'double_binary_tree'?); for it give --collective barrier"),
         (["--algorithm", "recursive_halving"],
          "--algorithm recursive_halving is there for reduce_scatter, not for allreduce, which "),
