@@ -14,7 +14,7 @@ from reference.public_delays import random_distribution
 from reference.uneven import random_shared, random_some_hosts
 from support.commands import error_of
 from support.grouped import parametrize_in_groups
-from support.scale import at_most, scaled
+from support.scale import of_each_kind, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
@@ -51,7 +51,7 @@ def random_source(rng, ranks, transit, *, speeds):
 @pytest.mark.filterwarnings("ignore::jitterfly.IneffectiveNoiseWarning")
 @pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
 @parametrize_in_groups(
-    "kind, number", [(kind, number) for kind in KINDS for number in range(at_most(20, 2))]
+    "kind, number", [(kind, number) for kind in KINDS for number in of_each_kind(12)]
 )
 def test_engine_equals_reference(kind, number):
     """All algorithms, on machines of several levels, beside other noise."""
