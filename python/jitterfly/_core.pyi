@@ -135,11 +135,7 @@ class Program:
         hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
     def add_rank_speed(
-        self,
-        factor: Delay,
-        node_ranks: int = 1,
-        hosts: npt.NDArray[np.bool_] | None = None,
-        holds: int = 0,
+        self, factor: Delay, node_ranks: int = 1, hosts: npt.NDArray[np.bool_] | None = None
     ) -> None: ...
     def add_message(
         self,
@@ -148,8 +144,6 @@ class Program:
         begin: int = ...,
         end: int = ...,
         hosts: npt.NDArray[np.bool_] | None = None,
-        links: int = 0,
-        holds: int = 0,
     ) -> None: ...
     def add_weather(
         self,
@@ -160,7 +154,6 @@ class Program:
         way: int = 0,
         cost: int = -1,
         hosts: npt.NDArray[np.bool_] | None = None,
-        holds: int = 0,
     ) -> None: ...
     def add_jitter(
         self,
@@ -301,7 +294,6 @@ def busy(
 def hardware_threads() -> int: ...
 def control_group_threads(root: str = "") -> int: ...
 def memory(program: Program, backend: str, threads: int = 0, count: int = ...) -> int: ...
-def uniform(seed: int, purpose: int, key: int, realization: int, number: int) -> int: ...
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]: ...
 def advance_periodic(
     period: int, duration: int, stationary: bool, phase: int, t: int, w: int
