@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from support import sweep_cases
@@ -234,6 +234,34 @@ def test_a_device_is_at_the_next_batch_meanwhile(tmp_path, cards, whole, monkeyp
     monkeypatch.setattr(owner, name, staticmethod(watched) if name == "of" else watched)
     assert run_here(tmp_path) == whole
     assert any(waited)
+
+
+@pytest.mark.parametrize("end", ["shutdown", "later", "cancelling", "kill"])
+def test_no_call_is_forgotten(cards, end):
+    """Whatever ends the pool: what was begun is finished, or told to be over."""
+    pool = executors.EnginePool([0])
+    begun, go_on = threading.Event(), threading.Event()
+
+    def rest():
+        begun.set()
+        go_on.wait(30)
+        return 7
+
+    futures = [pool.submit(executors.Unfinished, rest) for _ in range(6)]
+    begun.wait(30)
+    if end == "kill":
+        threading.Timer(0.05, go_on.set).start()
+        pool.kill()
+    else:
+        if end != "later":
+            go_on.set()
+        pool.shutdown(wait=end != "later", cancel_futures=end == "cancelling")
+        go_on.set()
+    done, waiting = wait(futures, 30)
+    assert not waiting
+    results = [f.result() for f in done if not f.cancelled() and f.exception() is None]
+    assert results.count(7) == len(results)
+    assert len(results) == 6 if end in ("shutdown", "later") else results
 
 
 def test_statistics_that_fail(tmp_path, cards, monkeypatch):

@@ -131,13 +131,18 @@ class _Pool(Executor):
             self.kill()
 
     def _cancel(self) -> None:
+        for future, _ in self._taken():
+            future.cancel()
+
+    def _taken(self) -> Iterator[tuple[Future[Any], Any]]:
+        """Take the calls that wait, one after the other."""
         while True:
             try:
                 call = self._calls.get_nowait()
             except queue.Empty:
                 return
             if call is not None:
-                call[0].cancel()
+                yield call
 
 
 class Pool(_Pool):
@@ -333,7 +338,7 @@ class Unfinished:
 
 
 class _Finishers(_Pool):
-    """A pool of threads that finish what engines have begun."""
+    """A pool of threads that finish what engines have begun; every future gets its result."""
 
     def __init__(self, number: int):
         super().__init__([None] * number)
@@ -341,9 +346,16 @@ class _Finishers(_Pool):
     def _end_calls(self) -> None:
         """They end by themselves, soon."""
 
+    def _cancel(self) -> None:
+        for future, _ in self._taken():
+            future.set_exception(KeyboardInterrupt())  # as of an engine that is stopped
+
     def finish(self, future: Future[Any], rest: Unfinished) -> None:
         """Let the future have the result of the whole call."""
-        self._calls.put((future, rest))
+        if self._closed:
+            future.set_exception(KeyboardInterrupt())
+        else:
+            self._calls.put((future, rest))
 
     def _feed(self, number: int, setup: Any) -> None:
         while (call := self._calls.get()) is not None:
@@ -369,6 +381,7 @@ class EnginePool(_Pool):
         self.least = 1
         self._stop = threading.Event()
         self._retiring = threading.Lock()
+        self._serving = len(engines)
         self._finishers = _Finishers(_FINISHERS * len(engines))
         super().__init__(engines)
 
@@ -380,20 +393,34 @@ class EnginePool(_Pool):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Shut down, as every executor does."""
         super().shutdown(wait, cancel_futures=cancel_futures)
-        self._finishers.shutdown(wait, cancel_futures=cancel_futures)
+        if wait:
+            self._finishers.shutdown()
 
     def kill(self) -> None:
         """Stop as soon as the engines look for it, within a fraction of a second."""
         super().kill()
-        self._finishers.kill()
-        for thread in [*self._threads, *self._finishers._threads]:
+        for thread in self._threads:
             thread.join(_STOPS)  # not for ever: see `Pool.kill`
+        self._finishers.kill()
+        for thread in self._finishers._threads:
+            thread.join(_STOPS)
 
     def _end_calls(self) -> None:
         self._stop.set()
 
     def _feed(self, number: int, setup: int | None) -> None:
-        """Run calls on the engine `setup`, one after the other."""
+        """Run calls on the engine `setup`; the last thread to end leaves no more to finish."""
+        try:
+            self._serve(setup)
+        finally:
+            with self._retiring:
+                self._serving -= 1
+                last = self._serving == 0
+            if last:
+                self._finishers.shutdown(wait=False)
+
+    def _serve(self, setup: int | None) -> None:
+        """Run calls, one after the other."""
         retired: DeviceFailed | None = None
         while (call := self._calls.get()) is not None:
             future, (function, args, kwargs) = call
