@@ -504,12 +504,20 @@ def _check_messages(case: Case) -> None:
         )
 
 
+def leaves_switches(noises: Iterable[Noise]) -> bool:
+    """Return whether noise hits no message by itself, and so nothing that switches do."""
+    return not any(
+        isinstance(noise, (MessageNoise, Congestion))
+        or (isinstance(noise, StepNoise) and noise.during != "compute")
+        or (isinstance(noise, NetworkWeather) and noise.longer is None)
+        for noise in noises
+    )
+
+
 def _check_switches(case: Case) -> None:
     """Raise ValueError for noise of each message, which would meet those inside of switches."""
     for place, noise in enumerate(case.noise):
-        of_steps = isinstance(noise, StepNoise) and noise.during != "compute"
-        of_weather = isinstance(noise, NetworkWeather) and noise.longer is None
-        if of_steps or of_weather or isinstance(noise, (MessageNoise, Congestion)):
+        if not leaves_switches([noise]):
             raise ValueError(
                 f"{name_in_case(place, noise.kind)} must be left out with {case.algorithm.kind}, "
                 "in which switches combine: it delays each message or step of a rank, and what "

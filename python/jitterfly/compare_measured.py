@@ -18,9 +18,9 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES
-from .algorithms.library_choice import LibraryRules, algorithm_for
+from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
-from .case import Case
+from .case import Case, leaves_switches
 from .faster_algorithm import algorithm_cautions
 from .fields import MOST_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
@@ -195,9 +195,7 @@ class Agreement(Answer):
         """Say what is compared."""
         what = self.case.algorithm.kind
         if self.library is not None:
-            case = self.case
-            choice = self.library.choice(case.ranks, case.network, case.message_bytes)
-            what = self.library.whose([choice])
+            what = self.library.whose([_chosen(self.library, self.case)])
         return f"{what}, simulated beside measured"
 
     def facts(self) -> dict[str, Any]:
@@ -506,11 +504,17 @@ def _remarks_on_table(
     return remarks
 
 
+def _chosen(library: LibraryRules, case: Case) -> LibraryChoice:
+    """The choice of a library for a case."""
+    switches = leaves_switches(case.noise)
+    return library.choice(case.ranks, case.network, case.message_bytes, switches=switches)
+
+
 def _chosen_in_words(library: LibraryRules, cases: Sequence[Case]) -> str:
     """Say what a library runs in which rows, and what is otherwise than there."""
     rows: dict[str, list[str]] = {}
     for one in cases:
-        found = library.choice(one.ranks, one.network, one.message_bytes)
+        found = _chosen(library, one)
         differs = f" ({found.differs})" if found.differs else ""
         rows.setdefault(f"{found.algorithm.kind}{differs}", []).append(show_size(one.message_bytes))
     words = [f"{text} for {', '.join(dict.fromkeys(sizes))}" for text, sizes in rows.items()]
@@ -519,7 +523,10 @@ def _chosen_in_words(library: LibraryRules, cases: Sequence[Case]) -> str:
 
 def _case_at(case: Case, library: LibraryRules | None, ranks: int, size: int) -> Case:
     """The case with the ranks and bytes of a row; with the library's algorithm for these."""
-    algorithm = algorithm_for(library or case.algorithm, ranks, case.network, size)
+    switches = leaves_switches(case.noise)
+    algorithm = algorithm_for(
+        library or case.algorithm, ranks, case.network, size, switches=switches
+    )
     return replace(case, ranks=ranks, message_bytes=size, algorithm=algorithm)
 
 

@@ -39,6 +39,7 @@ from .answer import (
 from .backends import check_run_arguments, core, reporting
 from .case import (
     Case,
+    leaves_switches,
     warn_of_doubts,
     warn_of_ineffective_noise,
     warn_of_unused_costs,
@@ -565,7 +566,8 @@ class Explanation(DelayByCause):
         case = self.case
         if self.library is None:
             return []
-        return [self.library.in_words(case.ranks, case.network, case.message_bytes)]
+        how = {"switches": leaves_switches(case.noise)}
+        return [self.library.in_words(case.ranks, case.network, case.message_bytes, **how)]
 
     def _question_in_words(self) -> list[str]:
         """The case: of each source what its cause in the tables stands for."""

@@ -23,6 +23,7 @@ from .case import (
     MOST_CYCLES,
     Case,
     check_effective,
+    leaves_switches,
     warn_of_unused_costs,
 )
 from .collect import STOPPED, Report, collect
@@ -349,7 +350,8 @@ class CollectiveQuestion(CollectiveParameters):
                 Case(
                     count,
                     algorithm=algorithm_for(
-                        self.algorithm, count, self.network, self.message_bytes
+                        self.algorithm, count, self.network, self.message_bytes,
+                        switches=leaves_switches(noise),
                     ),
                     network=self.network, noise=noise, message_bytes=self.message_bytes,
                     cycles=self.cycles, compute_time=self.compute_time, arrival=self.arrival,
@@ -668,16 +670,19 @@ def repetition(case: Case) -> str:
 def case_on(answer: Any, ranks: int) -> Case:
     """The case of an answer's row: of so many ranks, with the algorithm that is run there."""
     case: Case = answer.case
-    rules = answer.library or case.algorithm
-    algorithm = algorithm_for(rules, ranks, case.network, case.message_bytes)
+    rules, switches = answer.library or case.algorithm, leaves_switches(case.noise)
+    algorithm = algorithm_for(rules, ranks, case.network, case.message_bytes, switches=switches)
     return dataclasses.replace(case, ranks=ranks, algorithm=algorithm)
 
 
 def _choices(answer: Any) -> list[tuple[int, LibraryChoice]]:
     """The library's choice on the ranks of each row."""
-    case = answer.case
-    ranks = [row.ranks for row in answer.rows]
-    return [(one, answer.library.choice(one, case.network, case.message_bytes)) for one in ranks]
+    case, library = answer.case, answer.library
+    how = {"switches": leaves_switches(case.noise)}
+    return [
+        (row.ranks, library.choice(row.ranks, case.network, case.message_bytes, **how))
+        for row in answer.rows
+    ]
 
 
 def _on_ranks(words: Sequence[tuple[int, str]]) -> list[tuple[str, str]]:

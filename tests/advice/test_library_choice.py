@@ -355,6 +355,10 @@ def test_nccl_takes_switches_that_combine_where_there_are_any():
     for rules in (nccl, collnet):  # the last node is not whole
         assert rules.choice(127, DGX, 2**30).algorithm.kind != "in_network_allreduce"
     assert collnet.title == "NCCL 2.30 with CollNet"
+    without = collnet.choice(128, DGX, 2**20, switches=False)
+    assert without.called == "NVLS/Simple, without switches Tree/LL128"
+    assert without.algorithm == nccl.choice(128, DGX, 2**20).algorithm
+    assert nccl.choice(128, DGX, 2**20, switches=False).differs == ""
     assert LibraryRules("nccl-2.30-collnet", "broadcast").choice(8, FLAT, 8) == LibraryRules(
         "nccl", "broadcast"
     ).choice(8, FLAT, 8)
@@ -467,6 +471,30 @@ def test_the_first_line_has_nccls_own_names(capsys):
         "allreduce as NCCL 2.30 runs it: NVLS/Simple (in_network_allreduce, node_ranks = 8) on 8 "
         "ranks; NVLSTree/Simple (in_network_allreduce, node_ranks = 8, inter_node = tree) on 64 "
     )
+
+
+@pytest.mark.parametrize("noise", [
+    "kind=message,delay=1us,probability=0.01", "kind=step,delay=1us,probability=0.01",
+    "kind=weather,delay=exponential(mean=1us)",
+])  # fmt: skip
+def test_under_noise_of_messages_no_switch_combines(noise, capsys):
+    """What switches do is no message of a rank: the next algorithm stands in, and it is said."""
+    asked = ["--ranks", "16", "--noise", noise, "--algorithm", "nccl", "--bytes", "64MiB",
+             "--network", "nccl-h100-simple", "--realizations", "5"]  # fmt: skip
+    assert main(["slowdown", *asked]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "allreduce nearest to that of NCCL 2.30: NVLSTree/Simple, without switches Ring/LL128 "
+        "(ring_allreduce), 64 MiB"
+    )
+    differs = "noise of each message or step would hit what its switches do, too; here no switch"
+    assert f"NCCL 2.30 runs NVLSTree/Simple, without switches Ring/LL128: {differs}" in out
+    assert main(["explain", *asked]) == 0
+    assert f"Ring/LL128: ring_allreduce ({differs} combines)" in capsys.readouterr().out
+    if "weather" in noise:  # of rates it is like jitter
+        assert "NVLSTree/Simple (in_network_allreduce, " in jf.slowdown(
+            "kind=weather,longer=2", 16, algorithm="nccl", message_bytes="64MiB",
+            network="nccl-h100-simple", realizations=5).title()  # fmt: skip
 
 
 def test_a_noise_limit_and_an_explanation_take_it_as_well(capsys):

@@ -233,8 +233,9 @@ class InNetworkAllreduce(Algorithm, kind="in_network_allreduce"):
     ------
     ValueError
         A parameter out of range; a last node with fewer ranks, or more than 2^22 ranks, when the
-        case is made. A case refuses noise of each message or step (`StepNoise`, `MessageNoise`,
-        `Congestion`): what switches do is no step of a rank.
+        case is made. A case refuses noise of each message or step, since what switches do is no
+        step of a rank: `MessageNoise`, `Congestion`, `NetworkWeather` with ``delay``, and
+        `StepNoise` except ``during="compute"``.
 
     Notes
     -----

@@ -54,6 +54,7 @@ class _Machine(NamedTuple):
     node_ranks: int  # the last node may have fewer
     network: Network
     size: int
+    combining: bool = True  # whether it has switches that combine
 
     @property
     def nodes(self) -> int:
@@ -680,7 +681,9 @@ def _with_switches(machine: _Machine, *, collnet: bool) -> list[str]:
     `collnet`: whether those between nodes combine as well.
     """
     nodes, width = machine.nodes, machine.node_ranks
-    if machine.ranks != nodes * width or machine.ranks == 1:
+    if not machine.combining or machine.ranks == 1:
+        return []
+    if machine.ranks != nodes * width:
         return []  # each rank of a node has a part
     found = []
     if width > 1 and (nodes == 1 or collnet):
@@ -880,13 +883,18 @@ class LibraryRules:
         """The library in words, such as "MPICH 5"."""
         return _LIBRARIES[self.name][0]
 
-    def choice(self, ranks: int, network: Network, message_bytes: int) -> LibraryChoice:
+    def choice(
+        self, ranks: int, network: Network, message_bytes: int, *, switches: bool = True
+    ) -> LibraryChoice:
         """Return what the library would run.
 
         Parameters
         ----------
         ranks, network, message_bytes
             As in `Case`.
+        switches : bool
+            Whether switches may combine. Without them what the library would run next stands in for
+            an `InNetworkAllreduce`, which a case under noise of each message or step refuses.
 
         Raises
         ------
@@ -901,6 +909,15 @@ class LibraryRules:
         scattered = width > 1 and getattr(network, "placement", "block") != "block"
         machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
         found = _LIBRARIES[self.name][1](self.collective, machine)
+        if not switches and found.algorithm.kind == "in_network_allreduce":
+            called = found.called
+            found = _LIBRARIES[self.name][1](self.collective, machine._replace(combining=False))
+            found = LibraryChoice(
+                found.algorithm,
+                f"{called}, without switches {found.called}",
+                "noise of each message or step would hit what its switches do, too; here no switch "
+                "combines",
+            )
         found = _without_links(found, network, message_bytes)
         if found.algorithm.kind.startswith("hierarchical_") and ranks > MAX_LISTED_RANKS:
             if self.collective == "allreduce":
@@ -934,9 +951,11 @@ class LibraryRules:
             return f"{self.collective} nearest to that of {self.title}"
         return f"{self.collective} as {self.title} runs it"
 
-    def in_words(self, ranks: int, network: Network, message_bytes: int) -> str:
-        """Return what it runs, and what stands for that, as text."""
-        found = self.choice(ranks, network, message_bytes)
+    def in_words(
+        self, ranks: int, network: Network, message_bytes: int, *, switches: bool = True
+    ) -> str:
+        """Return what it runs, and what stands for that, as text; `switches` as in `choice`."""
+        found = self.choice(ranks, network, message_bytes, switches=switches)
         differs = f" ({found.differs})" if found.differs else ""
         return f"algorithm: {self.title} runs {found.called}: {found.algorithm.kind}{differs}"
 
@@ -957,9 +976,14 @@ def is_library(name: str) -> bool:
 
 
 def algorithm_for(
-    algorithm: Algorithm | LibraryRules, ranks: int, network: Network, message_bytes: int
+    algorithm: Algorithm | LibraryRules,
+    ranks: int,
+    network: Network,
+    message_bytes: int,
+    *,
+    switches: bool = True,
 ) -> Algorithm:
-    """Return the algorithm that is run: itself, or what a library chooses."""
+    """Return the algorithm that is run: itself, or what a library chooses, as in `choice`."""
     if isinstance(algorithm, LibraryRules):
-        return algorithm.choice(ranks, network, message_bytes).algorithm
+        return algorithm.choice(ranks, network, message_bytes, switches=switches).algorithm
     return algorithm

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MOST_ROUNDS
 from ..algorithms.library_choice import LibraryRules, algorithm_for
-from ..case import Case, ScarceRecordingWarning, Workload
+from ..case import Case, ScarceRecordingWarning, Workload, leaves_switches
 from ..fields import (
     MOST_REALIZATIONS,
     MOST_SEED,
@@ -124,7 +124,9 @@ class CaseOptions(CollectiveParameters):
         with naming_fields(*self.parameters()):
             given = {name: getattr(self, name) for name in self.parameters()}
             how = self.ranks, self.network, self.message_bytes
-            return Case(**{**given, "algorithm": algorithm_for(self.algorithm, *how)})
+            switches = leaves_switches(self.noise)
+            algorithm = algorithm_for(self.algorithm, *how, switches=switches)
+            return Case(**{**given, "algorithm": algorithm})
 
 
 def add_case(parser: argparse.ArgumentParser, count: str | None = None) -> None:

@@ -222,8 +222,9 @@ class ScheduleBuilder:
         algorithm : Algorithm, LibraryRules or str
             Such as ``RingAllreduce()``, or its kind: ``"ring_allreduce"``. Not one with redundant
             exchanges, which GOAL can not say. ``LibraryRules("nccl", "allgather")``: what that
-            library runs for so many ranks and bytes, each rank on a node of its own; ``"nccl"`` for
-            an allreduce. On nodes of several: ``LibraryRules(...).choice(...).algorithm``.
+            library runs for so many ranks and bytes, each rank on a node of its own, without
+            switches that combine; ``"nccl"`` for an allreduce. On nodes of several:
+            ``LibraryRules(...).choice(..., switches=False).algorithm``.
         message_bytes : int or str
             The size that the algorithm is given, from 1, as `Case` takes it.
         ranks : iterable of int, optional
@@ -241,7 +242,7 @@ class ScheduleBuilder:
         if isinstance(algorithm, str) and is_library(algorithm):
             algorithm = LibraryRules(algorithm)
         if isinstance(algorithm, LibraryRules):
-            algorithm = algorithm_for(algorithm, len(group), self._network, size)
+            algorithm = algorithm_for(algorithm, len(group), self._network, size, switches=False)
         case = Case(len(group), algorithm=algorithm, network=self._network, message_bytes=size)
         steps = case.cycle_steps()
         check_expressible(case, steps)
