@@ -70,9 +70,9 @@ def __dir__() -> list[str]:
 
 MOST_RANKS = 2**24
 """Ranks of a case whose ranks are not alike: something is kept of each."""
-_MOST_TIMES = 2**27  # 1 GB
+_MAX_TIMES = 2**27  # 1 GB
 _SLOWEST = 10**6
-_MOST_GIVEN = 2**22
+_MAX_GIVEN = 2**22
 _LARGEST_COUNT = 2**62
 
 Ticks = npt.NDArray[np.int64]
@@ -509,7 +509,7 @@ class GivenCounts(Counts, kind="given"):
 
     def __post_init__(self) -> None:
         counts = _check_counts(self.counts, "counts")
-        if counts.size > _MOST_GIVEN:
+        if counts.size > _MAX_GIVEN:
             raise ValueError(f"counts must be at most 2^22 numbers, got {counts.size}: give a file")
         values = counts.tolist()
         held = tuple(map(tuple, values)) if counts.ndim == 2 else tuple(values)
@@ -862,7 +862,7 @@ def _read_times(values: Any, name: str) -> npt.NDArray[np.float64]:
     """Read seconds, shape (rows, ranks)."""
     rule = f"{name} must be times in seconds from 0, one for each rank, or a row for each cycle"
     raw = np.atleast_2d(check_numbers(values, rule)).astype(np.float64)
-    if raw.ndim != 2 or not raw.size or raw.size > _MOST_TIMES:
+    if raw.ndim != 2 or not raw.size or raw.size > _MAX_TIMES:
         raise ValueError(f"{rule}, got {shorten(values)}")
     bad = ~((raw >= 0) & (raw < LONGEST_TICKS / TICKS_PER_SECOND))
     if bad.any():

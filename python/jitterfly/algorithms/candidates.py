@@ -301,7 +301,7 @@ def _hierarchical(leaders: int | str) -> Maker:
     return make
 
 
-_MOST_CARDS = 8
+_MAX_CARDS = 8
 """Of a node, that NCCL's channels are spread over here; more steps take time to make."""
 
 
@@ -310,7 +310,7 @@ def nccl_tree(ranks: int, network: Network, size: int, chunk_bytes: int = 2**19)
     node = cards = 1
     if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
         node = min(network.spans[0], ranks)
-        cards = 1 if network.shared_card else min(node, _MOST_CARDS)
+        cards = 1 if network.shared_card else min(node, _MAX_CARDS)
     channels = 2 * cards if ranks > 2 else 1
     return Algorithm.from_dict(
         {
