@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from .algorithms import Algorithm
 from .algorithms.algorithm import checked_steps
+from .fields import show_bound
 from .hierarchy import Hierarchy
 from .imbalance import Speed, check_ranks, factors_of, scaled
 from .network import Network
@@ -47,14 +48,15 @@ from .steps import (
     numbers_per_cycle,
     power_below,
 )
+from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND
 
 NEVER = -(2**62)
 """In ticks: no message came in yet."""
 
 Entries = tuple[int, ...] | npt.NDArray[np.int64]
 """Distinct entries of a table; in an array where messages of a step differ in size: many."""
-_MOST_SIZES = 2**20  # of messages of different sizes, whose costs are computed one by one
-_MOST_LINKS = 1024  # classes of links whose messages have costs of their own
+_MAX_SIZES = 2**20  # of messages of different sizes, whose costs are computed one by one
+_MAX_LINKS = 1024  # classes of links whose messages have costs of their own
 _Advance = Callable[[int, int], int]
 
 
@@ -480,9 +482,9 @@ class _Messages:
         # Distinct factors of links, ascending, and the place among them of each rank's.
         self._slower = [np.unique(own, return_inverse=True) for own in factors or ()]
         self._links = math.prod(len(distinct) for distinct, _ in self._slower)
-        if self._links > _MOST_LINKS:
+        if self._links > _MAX_LINKS:
             raise ValueError(
-                f"L_factor and G_factor must have at most {_MOST_LINKS} different pairs of "
+                f"L_factor and G_factor must have at most {_MAX_LINKS} different pairs of "
                 f"factors, got {self._links}: let nodes share one (node_ranks)"
             )
         self._known: dict[tuple[MessageCosts, int, int, int], int] = {}
@@ -636,10 +638,10 @@ class _Messages:
         self._sizes = np.unique(np.concatenate([*distinct.values()]))
         keys = {n: np.array(np.unique(self._keys(steps[n]), return_counts=True)) for n in sized}
         every = np.unique(np.concatenate([own for own, _ in keys.values()]))
-        if len(every) > _MOST_SIZES:
+        if len(every) > _MAX_SIZES:
             raise ValueError(
-                f"counts must be of fewer different values: messages have {len(every)} different "
-                f"costs, at most 2^20 fit (with larger elements there are fewer)"
+                f"messages have {len(every)} different sizes (on each level of the network), at "
+                f"most {show_bound(_MAX_SIZES)} fit: let more of them be alike, or take fewer ranks"
             )
         entries: list[int] = []
         for key in every.tolist():
@@ -691,6 +693,7 @@ class _Messages:
             sent = max(size, network.smallest_message)  # an empty message has an envelope
             costs = network.costs(sent)
             load = network.load(sent) if self._routed else 0
+            _check_length(max(*costs, load))
             combines = scaled(costs.combine, self._factors)
             self._of_level[level, size, link, sharers] = costs, combines, network.gap(sent), load
         return self._of_level[level, size, link, sharers]
@@ -723,4 +726,15 @@ class _Messages:
 
     def _place(self, cost: MessageCosts, load: int, combine: int, slower: int) -> int:
         """Return the place of costs in the table, where equal ones stand once."""
+        _check_length(max(cost))
         return self._known.setdefault((cost, load, combine, slower), len(self._known))
+
+
+def _check_length(ticks: int) -> None:
+    """Raise ValueError for a cost of a message beyond 2^62 ps, which no array of costs holds."""
+    if ticks > LONGEST_TICKS:
+        raise ValueError(
+            f"the simulated time of a case must stay below {LONGEST_SECONDS:.3g} s (2^62 ps), one "
+            f"message may take {ticks / TICKS_PER_SECOND:.3g} s: lower message_bytes, counts, or "
+            "the times of the network"
+        )

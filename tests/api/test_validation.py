@@ -370,12 +370,21 @@ def test_observe(value):
     )
 
 
+COMBINES = jf.LogGOPS(L="1us", o="1us", gamma="1ns")
+
+
 @pytest.mark.parametrize(
     "make",
     [
         lambda: case(network=jf.Hockney(2e6, 0)),
         lambda: case(compute_time=4e6, cycles=2),
         lambda: case(message_bytes=2**62),
+        lambda: case(algorithm=jf.RingAllreduce(), message_bytes=2**61),
+        lambda: case(algorithm=jf.PairwiseAlltoall(), message_bytes=2**61),
+        lambda: case(algorithm=jf.RingReduceScatterv([2**58, 1]), ranks=2),
+        lambda: case(algorithm=jf.PairwiseAlltoallv([[0, 2**58], [1, 0]]), ranks=2),
+        lambda: case(algorithm=jf.BinomialReduce(), message_bytes=2**61, network=COMBINES),
+        lambda: case(message_bytes=2**61, network=jf.Hierarchy([(2, COMBINES), COMBINES])),
         lambda: noisy(period=4e6, duration=3e6),
         lambda: case(compute_time=1e3, noise=[jf.PeriodicNoise("1ms", 0.000999999)]),
         lambda: jittery(duration=4e6),

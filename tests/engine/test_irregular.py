@@ -170,6 +170,16 @@ def test_counts_of_pairs_need_a_matrix():
         jf.Case(8193, algorithm=algorithm, network=NETWORK)
 
 
+def test_too_many_different_sizes_are_refused(monkeypatch):
+    """Also of an algorithm of one's own, which has no counts: the message names none."""
+    monkeypatch.setattr("jitterfly.compiled_steps._MAX_SIZES", 5)
+    fits = jf.Case(6, algorithm=jf.RingAllgatherv([1, 2, 3, 4, 5, 5]), network=NETWORK)
+    assert len(fits.compiled_steps.table.entries) == 5
+    words = r"messages have 6 different sizes \(on each level of the network\), at most 5 fit"
+    with pytest.raises(ValueError, match=words):
+        jf.Case(6, algorithm=jf.RingAllgatherv([1, 2, 3, 4, 5, 6]), network=NETWORK)
+
+
 def test_sizes_with_congestion_are_refused():
     traffic = jf.Congestion(jf.congestion.FatTree((4,), (1,)), ratio=0.5)
     with pytest.raises(ValueError, match="messages of a step of ring_allgatherv differ in size"):
