@@ -307,6 +307,31 @@ def test_a_kind_that_is_named_has_the_nodes_of_the_machine():
         assert found == jf.HierarchicalAllreduce()
 
 
+@pytest.mark.parametrize(("name", "meant"), [
+    ("nccl_tree", jf.NcclTreeAllreduce(node_ranks=4, channels=8)),
+    ("nccl_tree_allreduce", jf.NcclTreeAllreduce(node_ranks=4, channels=8)),
+    ("nvls", jf.InNetworkAllreduce(node_ranks=4)),
+])  # fmt: skip
+def test_trees_and_switches_of_a_machine_are_the_same_on_any_ranks(name, meant):
+    """Also on fewer than a node has, where its ranks are the node."""
+    assert algorithm_named(name, None, [2, 3, 8, 64], NODES, 2**20) == meant
+    on_three = [jf.Case(3, network=NODES, algorithm=replace(meant, node_ranks=width))
+                for width in (3, 4)]  # fmt: skip
+    assert on_three[0].noise_free_ticks().tolist() == on_three[1].noise_free_ticks().tolist()
+    flat = jf.LogGOPS(L="1us", o="0.1us")
+    assert known("allreduce")["nccl_tree"].make(2, flat, 8) == jf.NcclTreeAllreduce()
+
+
+def test_a_switch_between_nodes_takes_several():
+    for ranks, words in ((1, "1 rank is in one node"), (3, "3 ranks are in one node")):
+        for name, ending in (("nvls_tree", ": no switch between"), ("hierarchical", ", of 4")):
+            with pytest.raises(ValueError, match=words + ending):
+                known("allreduce")[name].make(ranks, NODES, 8)
+    assert known("allreduce")["nvls"].make(1, NODES, 8) == jf.InNetworkAllreduce(node_ranks=4)
+    with pytest.raises(ValueError, match="6 ranks are no multiple of a node's 4"):
+        known("allreduce")["nvls"].make(6, NODES, 8)
+
+
 def test_what_knows_no_levels_is_left_out_there_without_a_word():
     """Unless it is named."""
     one_level = {one.name for one in Question([8], network=jf.LogGOPS(L="1us", o="0.1us")).chosen()}

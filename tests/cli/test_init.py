@@ -13,6 +13,7 @@ from support.quick_pictures import quick_pictures
 from support.scale import some
 
 import jitterfly as jf
+from jitterfly.algorithms.candidates import algorithm_named
 from jitterfly.cli import main
 
 FILE = EXAMPLES / "vm.noise"
@@ -69,6 +70,19 @@ def test_nodes_are_those_of_the_machine(elsewhere):
     assert init("--algorithm", "hierarchical_allreduce", "--network", network, "--ranks", "16") == 0
     case = jf.load_study("study.toml").cells()[0].variants[0].case
     assert case.algorithm == jf.HierarchicalAllreduce(4)
+
+
+@pytest.mark.parametrize(("kind", "meant"), [
+    ("nccl_tree_allreduce", jf.NcclTreeAllreduce(node_ranks=4, channels=8)),
+    ("double_binary_tree_allreduce", jf.DoubleBinaryTreeAllreduce(segment_bytes="512KiB")),
+    ("in_network_allreduce", jf.InNetworkAllreduce(node_ranks=4)),
+])  # fmt: skip
+def test_a_kind_means_in_a_study_what_it_means_in_a_question(elsewhere, kind, meant):
+    network = "4: L=1us,o=100ns; L=3us,o=200ns"
+    assert init("--algorithm", kind, "--network", network, "--ranks", "16") == 0
+    assert jf.load_study("study.toml").cells()[0].variants[0].case.algorithm == meant
+    machine = jf.Case(16, network=network).network
+    assert algorithm_named(kind, None, [16], machine, 8) == meant
 
 
 def test_every_noise_is_in_the_study(elsewhere):

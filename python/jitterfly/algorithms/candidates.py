@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from ..fields import check_choice, did_you_mean, parameter, shorten
+from ..fields import check_choice, counted, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
-from . import Algorithm, is_kind_of
+from . import Algorithm, InNetworkAllreduce, NcclTreeAllreduce, is_kind_of
 from .algorithm import COLLECTIVES, has_counts
 
 _MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
@@ -229,7 +229,10 @@ def _node_ranks(network: Network) -> int:
 
 
 def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
-    """The table of a kind on a machine: one with levels has the nodes of a `Hierarchy`.
+    """The table of a kind on a machine, as its name means it in a question.
+
+    One with levels has the nodes of a `Hierarchy`, and one with a candidate made for machines has
+    that candidate's segments and channels.
 
     Raises
     ------
@@ -237,17 +240,26 @@ def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
         The ranks of a node are not consecutive there.
     """
     table: dict[str, Any] = {"kind": kind}
+    if kind in _MADE_FOR_MACHINES:
+        made = _REGISTERED["allreduce"][_OF_KIND[kind]].make(2, network, 1)  # the same for all
+        usual = Algorithm.from_dict(table).to_dict()
+        return table | {name: v for name, v in made.to_dict().items() if v != usual[name]}
     has_nodes = kind.startswith("hierarchical_") or kind == "in_network_allreduce"
     if has_nodes and isinstance(network, Hierarchy) and network.spans:
         table["node_ranks"] = _node_ranks(network)
     return table
 
 
+def _in_one_node(ranks: int) -> str:
+    """Say that so many ranks are in one node."""
+    return f"{counted(ranks, 'rank')} {'is' if ranks == 1 else 'are'} in one node"
+
+
 def _node_among_several(ranks: int, network: Network) -> int:
     """The ranks of a node; ValueError if so many ranks have no two levels there."""
     node = _node_ranks(network)
     if ranks <= node:
-        raise ValueError(f"{ranks} ranks are in one node, of {node}")
+        raise ValueError(f"{_in_one_node(ranks)}, of {node}")
     if node == 1:
         raise ValueError("a node has one rank: there is nothing to do within it")
     return node
@@ -305,45 +317,35 @@ _MAX_CARDS = 8
 """Of a node, that NCCL's channels are spread over here; more steps take time to make."""
 
 
+def _consecutive_ranks(network: Network) -> int:
+    """The ranks of a node; 1 where there are no nodes, or where these are not consecutive."""
+    if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
+        return _node_ranks(network)
+    return 1
+
+
 def nccl_tree(ranks: int, network: Network, size: int, chunk_bytes: int = 2**19) -> Algorithm:
     """NCCL's trees on a machine: two channels for each card of a node, with chains within nodes."""
-    node = cards = 1
-    if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
-        node = min(network.spans[0], ranks)
-        cards = 1 if network.shared_card else min(node, _MAX_CARDS)
-    channels = 2 * cards if ranks > 2 else 1
-    return Algorithm.from_dict(
-        {
-            "kind": "nccl_tree_allreduce",
-            "node_ranks": node,
-            "channels": channels,
-            "chunk_bytes": chunk_bytes,
-        }
-    )
+    node = _consecutive_ranks(network)
+    shared = isinstance(network, Hierarchy) and network.shared_card
+    cards = 1 if shared else min(node, _MAX_CARDS)
+    return NcclTreeAllreduce(node_ranks=node, channels=2 * cards, chunk_bytes=chunk_bytes)
 
 
-def in_network(intra_node: str, inter_node: str) -> Maker:
+def in_network(
+    intra_node: Literal["nvls", "direct", "chain"], inter_node: Literal["sharp", "tree"]
+) -> Maker:
     """Switches that combine: within the nodes of the machine ("nvls"), between them ("sharp")."""
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
-        node = 1
-        if isinstance(network, Hierarchy) and network.spans and network.placement == "block":
-            node = min(network.spans[0], ranks)
+        node = _consecutive_ranks(network)
         if intra_node == "nvls" and node == 1:
             raise ValueError("a node has one rank: no switch within it combines")
-        if ranks % node:
+        if ranks > node and ranks % node:
             raise ValueError(f"{ranks} ranks are no multiple of a node's {node}")
-        several = ranks > node
-        if not several and (intra_node, inter_node) != ("nvls", "sharp"):
-            raise ValueError(f"{ranks} ranks are in one node: no switch between nodes combines")
-        return Algorithm.from_dict(
-            {
-                "kind": "in_network_allreduce",
-                "node_ranks": node,
-                "intra_node": intra_node,
-                "inter_node": inter_node,
-            }
-        )
+        if ranks <= node and (intra_node, inter_node) != ("nvls", "sharp"):
+            raise ValueError(f"{_in_one_node(ranks)}: no switch between nodes combines")
+        return InNetworkAllreduce(node_ranks=node, intra_node=intra_node, inter_node=inter_node)
 
     return make
 
@@ -479,37 +481,47 @@ _OTHER_ALLREDUCES = [
         "nccl_tree",
         nccl_tree,
         usual=False,
-        summary="up two binary trees of nodes and down at once, in chunks of 512 KiB, on channels",
+        summary="up and down two binary trees of nodes at the same time, in chunks of 512 KiB",
         called={"NCCL": "Tree"},
     ),
     *(
         Candidate(
             name,
-            in_network(intra, inter),
+            make,
             usual=False,
             summary=f"{within} within nodes, {between} between them",
             called={"NCCL": called},
             in_network=True,
         )
-        for name, called, intra, within, inter, between in (
+        for name, called, make, within, between in (
             (
                 "collnet_direct",
                 "CollNetDirect",
-                "direct",
+                in_network("direct", "sharp"),
                 "parts to each other",
-                "sharp",
                 "switches that combine",
             ),
             (
                 "collnet_chain",
                 "CollNetChain",
-                "chain",
+                in_network("chain", "sharp"),
                 "parts along chains",
-                "sharp",
                 "switches that combine",
             ),
-            ("nvls", "NVLS", "nvls", "a switch that combines", "sharp", "others that do"),
-            ("nvls_tree", "NVLSTree", "nvls", "a switch that combines", "tree", "two binary trees"),
+            (
+                "nvls",
+                "NVLS",
+                in_network("nvls", "sharp"),
+                "a switch that combines",
+                "switches that combine",
+            ),
+            (
+                "nvls_tree",
+                "NVLSTree",
+                in_network("nvls", "tree"),
+                "a switch that combines",
+                "two binary trees",
+            ),
         )
     ),
 ]
@@ -796,10 +808,8 @@ def algorithm_named(
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))
             raise ValueError(f"algorithm {name} is not for {collective}, which has {others}")
-        if name not in _MADE_FOR_MACHINES:
-            table = table_of_kind(name, network) | ({} if counts is None else {"counts": counts})
-            return Algorithm.from_dict(table, "algorithm")
-        name = _OF_KIND[name]
+        table = table_of_kind(name, network) | ({} if counts is None else {"counts": counts})
+        return Algorithm.from_dict(table, "algorithm")
     having = [one for one in COLLECTIVES if name in _REGISTERED[one]]
     wanted = collective or "allreduce"
     if having and wanted not in having:

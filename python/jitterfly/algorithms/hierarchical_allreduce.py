@@ -241,7 +241,8 @@ class InNetworkAllreduce(Algorithm, kind="in_network_allreduce"):
     -----
     Without noise, one rank in a node takes ``2 o + 2 L + (n + c - 2) G`` and 2 `switch_time` of
     each level, with c bytes of a chunk: the time hardly grows with the ranks (Graham et al. 2016).
-    Under noise before it posts, it is later by the latest rank's delay, as any allreduce at least.
+    Noise before the posts makes it later by the delay of the latest rank, which is the least that
+    it adds to any allreduce.
 
     NCCL's CollNetDirect is "direct" and "sharp", CollNetChain "chain" and "sharp", NVLS "nvls" and
     "sharp" or on one node, NVLSTree "nvls" and "tree". The stages follow each other here, where
@@ -331,7 +332,7 @@ class InNetworkAllreduce(Algorithm, kind="in_network_allreduce"):
     ) -> list[Step]:
         """The steps of groups whose ranks post `up` bytes and are given `down` at last."""
         ticks = levels * to_ticks(self.switch_time)
-        # Of each group the posts are at its ports, then each port knows the latest of all.
+        # The post of each rank arrives at a port; then all ports of a group learn the latest one.
         ports = [_shifted(groups, 1 << r) for r in range(rounds_of(groups.shape[1]))]
         parts = [("post", ports[0], up), *(("combine", one, up) for one in ports)]
         return [

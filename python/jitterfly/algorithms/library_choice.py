@@ -603,10 +603,10 @@ _DIRECT_SERIAL = 0.4  # microseconds of each other rank of a node
 _DIRECT_BANDWIDTH = 0.85
 _MOST_COLLNET_RANKS = 8  # of a node
 _STAGES = {
-    "CollNetDirect": ("direct", "sharp"),
-    "CollNetChain": ("chain", "sharp"),
-    "NVLS": ("nvls", "sharp"),
-    "NVLSTree": ("nvls", "tree"),
+    "CollNetDirect": in_network("direct", "sharp"),
+    "CollNetChain": in_network("chain", "sharp"),
+    "NVLS": in_network("nvls", "sharp"),
+    "NVLSTree": in_network("nvls", "tree"),
 }
 _NCCL = {
     "allreduce": ("Tree", "Ring"),
@@ -653,14 +653,12 @@ def _time_with_switches(algorithm: str, machine: _Machine) -> float:
         far = _NET_LATENCY["Tree"][_PROTOCOLS.index("Simple")]
     if algorithm.startswith("NVLS"):
         # Each rank pulls a part through NVSwitch: as many channels. Two operations at once.
-        bandwidth = min(
-            2 * _NVLS_EFFICIENCY * inside * (width - 1) / width, inside if nodes == 1 else outside
-        )
+        within = 2 * _NVLS_EFFICIENCY * inside * (width - 1) / width
+        bandwidth = min(within, inside if nodes == 1 else outside)
         latency = near + (far if nodes > 1 else 0)
         if algorithm == "NVLSTree":
             each = 2 * outside if nodes == 2 else outside
             of_channels = width * _NVLS_TREE_OF_CHANNEL[min(nodes, 3) - 1]
-            within = 2 * _NVLS_EFFICIENCY * inside * (width - 1) / width
             bandwidth = min(within, each, of_channels)
             latency = near + 2 * hops * far
         bandwidth *= ranks / (2 * (ranks - 1))
@@ -793,7 +791,7 @@ def _nccl(collective: str, machine: _Machine, *, collnet: bool = False) -> Libra
     pairs = [(one, protocol) for one in names for protocol in _PROTOCOLS]
     best = min(pairs, key=lambda one: nccl_time(collective, one[0], one[1], machine))
     if best[0] in _STAGES:
-        algorithm = in_network(*_STAGES[best[0]])(machine.ranks, machine.network, machine.size)
+        algorithm = _STAGES[best[0]](machine.ranks, machine.network, machine.size)
         return LibraryChoice(algorithm, "/".join(best))
     if best[0] == "Tree":
         chunk = _chunk_bytes(best[1], machine)

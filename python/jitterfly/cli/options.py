@@ -226,7 +226,8 @@ def add_algorithm(parser: argparse._ActionsContainer) -> None:
         f"what it runs for so many ranks and bytes (default {DEFAULT_LIBRARY}); or a kind such as "
         "butterfly, ring_allreduce or dissemination_barrier, or as `jitterfly advise` calls it: "
         "ring; double_binary_tree_allreduce is in segments of 512 KiB, as there, all others with "
-        "segments in 8 KiB; hierarchical_allreduce, nccl_tree have nodes of --network")  # fmt: skip
+        "segments in 8 KiB; hierarchical_allreduce, nccl_tree, in_network_allreduce and nvls have "
+        "nodes of --network")  # fmt: skip
     add("--collective", metavar="NAME", help="allreduce (default), broadcast, ...: of an "
         "--algorithm such as mpich or ring")  # fmt: skip
     add("--counts", metavar="COUNTS", help="of an --algorithm with a count for each rank or pair "
