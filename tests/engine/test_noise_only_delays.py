@@ -23,7 +23,7 @@ NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
 def test_random_cases_are_never_earlier(kind):
     """All kinds of noise, machines, arrivals and speeds; every observation, not the last alone."""
     met = Counter()
-    for number in range(at_most(24, 12)):
+    for number in range(at_most(60, 24)):
         levels = kind != "butterfly" and number % 2 == 1
         rng = random.Random(f"never earlier {kind} {number}")
         case, _, (seed, _) = random_uneven_pair(rng, jf, kind, levels=levels)
