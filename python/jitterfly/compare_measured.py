@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from . import stats
 from .algorithms import Algorithm, is_kind_of
-from .algorithms.algorithm import COLLECTIVES
+from .algorithms.algorithm import COLLECTIVES, IRREGULAR
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case, leaves_switches
@@ -46,6 +46,7 @@ from .question import (
     required,
 )
 from .simulate import simulate
+from .slowdown import part_in_words
 from .stats import Estimate, realizations_needed
 from .stats.intervals import check_confidence
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
@@ -193,7 +194,7 @@ class Agreement(Answer):
 
     def title(self) -> str:
         """Say what is compared."""
-        what = self.case.algorithm.kind
+        what = part_in_words(self.case.algorithm)
         if self.library is not None:
             what = self.library.whose([_chosen(self.library, self.case)])
         return f"{what}, simulated beside measured"
@@ -802,12 +803,17 @@ def _is_of(case: Case, collective: str) -> bool:
 
 
 def _check_collective(operation: str, case: Case, path: Path) -> None:
-    """An algorithm of another collective than the measured one has nothing to do with it."""
-    known = any(_is_of(case, one) for one in COLLECTIVES)
-    kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, full_name(operation))]
+    """An algorithm of another collective than the measured one has nothing to do with it.
+
+    But for one with counts, which benchmarks give equal ones.
+    """
+    name = full_name(operation)
+    equal = name in IRREGULAR and _is_of(case, name.removesuffix("v"))
+    known = any(_is_of(case, one) for one in COLLECTIVES) and not equal
+    kinds = [kind for kind in Algorithm.kinds() if is_kind_of(kind, name)]
     if known and kinds and case.algorithm.kind not in kinds:
         raise ValueError(
-            f"algorithm must be one of {full_name(operation)}, which {path} is of, such as "
+            f"algorithm must be one of {name}, which {path} is of, such as "
             f"{kinds[0]}, got {case.algorithm.kind}"
         )
 

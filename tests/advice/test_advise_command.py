@@ -308,6 +308,21 @@ def test_the_list_explains_each_candidate_in_a_line(collective, capsys):
         assert one.usual != ("only if named" in line)
 
 
+@pytest.mark.parametrize("collective", ["allgather", "broadcast", "reduce"])
+def test_a_circulant_graph_is_told_in_the_order_of_its_distances(collective):
+    """Up, and the other way in a reduce: the last four of a whole turn over 16 ranks."""
+    words = known(collective)["circulant"].summary
+    algorithm = jf.Algorithm.from_dict({"kind": f"circulant_{collective}", "segment_bytes": 1})
+    pairs = [step.partners.pairs(16)[0] for step in algorithm.steps(16, 5) if step.partners]
+    distances = [min((a - b) % 16, (b - a) % 16) for a, b in pairs]
+    up, down = ("1, ... N/4, N/2 ranks", [1, 2, 4, 8]), ("N/2, N/4, ... 1 ranks", [8, 4, 2, 1])
+    told, turn = (up, down) if up[0] in words else (down, up)
+    assert told[0] in words
+    found = [distances[i : i + 4] for i in range(len(distances) - 3)]
+    assert told[1] in found
+    assert turn[1] not in found
+
+
 def test_the_list_has_the_names_of_libraries(capsys):
     """Numbers of coll_tuned_*_algorithm, values of MPIR_CVAR_*_INTRA_ALGORITHM and NCCL_ALGO."""
     assert run("--candidates", "list") == 0

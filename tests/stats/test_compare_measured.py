@@ -376,11 +376,25 @@ def test_another_collective_is_refused(tmp_path):
     case = replace(CASE, algorithm=jf.DisseminationBarrier())
     told = " ".join(jf.compare_measured(barrier, case, realizations=20).notes())
     assert "the measured collective" not in told
-    other = tmp_path / "osu.txt"  # what no algorithm here is of may be like one that is
+    other = tmp_path / "osu.txt"  # a benchmark's counts are all equal
     other.write_text(table_of([(8, 20.0)]).replace("Allreduce", "Allgatherv"))
     found = jf.compare_measured(other, replace(CASE, algorithm=jf.RingAllgather()))
     told = " ".join(found.notes())
     assert "the measured collective is allgatherv, which ring_allgather is not" in told
+    with pytest.raises(ValueError, match=r"one of allgatherv, which .* such as ring_allgatherv"):
+        jf.compare_measured(other, replace(CASE, algorithm=jf.RingAllreduce()))
+
+
+def test_the_title_has_the_counts(tmp_path, capsys):
+    """And what else an algorithm is given, as that of `slowdown`."""
+    (tmp_path / "times.txt").write_text("9\n10\n11\n")
+    options = ["--ranks=4", "--algorithm=pairwise_alltoallv", "--noise=period=1ms,duration=25us",
+               "--counts=lognormal(mean=64,sigma=1,seed=7)", "--realizations=20"]  # fmt: skip
+    assert main(["compare-measured", str(tmp_path / "times.txt"), "--unit=us", *options]) == 0
+    title = (
+        "pairwise_alltoallv, counts = (lognormal, mean = 64.0, sigma = 1.0, seed = 7), simulated"
+    )
+    assert title in capsys.readouterr().out
 
 
 def dependent(pool, rng, count, lag_one):
@@ -445,11 +459,11 @@ def test_rows_of_a_table_are_chosen():
     barrier = replace(CASE, algorithm=jf.DisseminationBarrier())
     rows = jf.compare_measured(two, barrier, ranks=512, realizations=20).rows
     assert [row.ranks for row in rows] == [512]
-    with pytest.raises(ValueError, match="nothing of 64 ranks, but of 256 ranks 0 bytes, 512"):
+    with pytest.raises(ValueError, match="nothing of 64 ranks, but of 256 ranks 0 bytes; 512"):
         jf.compare_measured(two, barrier, ranks=64)
     rows = jf.compare_measured(OSU, CASE, message_bytes=8, ranks=32, realizations=20).rows
     assert {(row.ranks, row.bytes) for row in rows} == {(32, 8)}
-    with pytest.raises(ValueError, match="nothing of 16 bytes, but of 4 bytes, 8 bytes"):
+    with pytest.raises(ValueError, match="nothing of 16 bytes, but of 4, 8, 1,048,576 bytes"):
         jf.compare_measured(OSU, CASE, message_bytes=16)
 
 

@@ -402,7 +402,7 @@ def bine_blocks(ranks: int, block: int, *, down: bool = False) -> list[Step]:
 
 
 def circulant_skips(ranks: int) -> list[int]:
-    """The distances of a circulant graph and N: about N/2, N/4, ... 1, rounded up, in rising order.
+    """The distances of a circulant graph, 1, ... about N/4, N/2, each rounded up, and N.
 
     There are as many distances as rounds in which a message can reach all ranks (Träff 2025).
     """
