@@ -665,7 +665,10 @@ def read_counts(value: Any) -> Counts:
         try:
             return FileCounts(value)
         except ValueError as error:
-            raise ValueError(f"counts: {error}; or lognormal(mean=64,sigma=1)") from None
+            # What is no file may be meant as a distribution.
+            missing = isinstance(error.__context__, FileNotFoundError)
+            way = "; or draw them: lognormal(mean=64,sigma=1)" if missing else ""
+            raise ValueError(f"counts: {error}{way}") from None
     return GivenCounts(value)
 
 

@@ -15,6 +15,7 @@ from support.grouped import parametrize_in_groups
 from support.scale import at_most
 
 import jitterfly as jf
+from jitterfly.algorithms.library_choice import LibraryRules
 from jitterfly.goal_export import goal_schedule
 from jitterfly.program import row_labels
 from jitterfly.slowdown import part_in_words
@@ -243,11 +244,30 @@ SLOWDOWN = ("slowdown", "--ranks=4", "--noise=period=1ms,duration=1us", "--reali
         (["--counts=c.csv"], "--counts needs an --algorithm with counts, such as pairwise_allto"),
         (["--algorithm=ring_allgatherv", "--counts=c.csv"], "c.csv can not be read (No such file"),
         (["--algorithm=ring_allgatherv", "--counts=lognormal(64,1)"], "must name what it gives"),
+        (["--algorithm=ring_allgatherv", "--counts=empty.csv"], "--counts: file: empty.csv holds"),
+        (["--algorithm=ring_allgatherv", "--counts=lognormal(mean=0,sigma=1)"], "--counts: mean"),
+        (["--collective=alltoallv"], "--collective must be one without counts, got 'alltoallv': in "
+         "its place give --algorithm pairwise_alltoallv and --counts"),
+        (["--algorithm=mpich", "--collective=gatherv"], "give --algorithm linear_gatherv and --co"),
     ],
-)
+)  # fmt: skip
 def test_the_command_says_what_is_wrong_with_counts(options, words, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert words in error_of(capsys, *SLOWDOWN, *options)
+    (tmp_path / "empty.csv").write_text("# nothing\n")
+    told = error_of(capsys, *SLOWDOWN, *options)
+    assert words in told
+    # Of draws nothing is said but where there is no such file, or no counts at all.
+    drawn = "c.csv can not be read" in told or "has a count for each" in told
+    assert ("lognormal(mean=64,sigma=1)" in told) == drawn
+
+
+def test_collectives_with_counts_have_no_candidates(capsys):
+    told = error_of(capsys, "advise", "--ranks=4", "--noise=period=1ms,duration=1us",
+                    "--collective=alltoallv")  # fmt: skip
+    assert told.endswith("give --algorithm pairwise_alltoallv and --counts to `slowdown`")
+    with pytest.raises(ValueError, match=r"^collective must be .*`algorithm` = linear_scatterv and "
+                       r"`counts` to `slowdown`$"):  # fmt: skip
+        LibraryRules("mpich", "scatterv")
 
 
 def test_the_command_takes_counts_and_says_them(capsys):

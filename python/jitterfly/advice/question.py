@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .. import stats
 from ..algorithms import Algorithm
-from ..algorithms.algorithm import MOST_ROUNDS
+from ..algorithms.algorithm import MOST_ROUNDS, check_collective_name
 from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
 from ..backends import check_backend
 from ..case import MOST_CYCLES
@@ -392,6 +392,13 @@ class TimeLimit(Parameter[float | None, float | None]):
         return self.read(parse_seconds(text, name), name)
 
 
+class _Collective(Choice):
+    """A collective whose algorithms are compared: those with counts are none."""
+
+    def read(self, value: Any, name: str) -> str:
+        return check_collective_name(value, name)
+
+
 @question
 class Question(AnyQuestion):
     """The question of `advise`."""
@@ -411,7 +418,7 @@ class Question(AnyQuestion):
         "As in `Case`. Empty: a machine without noise, whose answer is exact.",
         default=(),
     )
-    collective: Choice = Choice(
+    collective: Choice = _Collective(
         "allreduce, barrier, broadcast, reduce, allgather, reduce_scatter, alltoall, gather, "
         "scatter or scan",
         allowed=COLLECTIVES,

@@ -17,7 +17,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Component, check_integer, frozen_dataclass, shorten
+from ..fields import (
+    Component,
+    check_choice,
+    check_integer,
+    frozen_dataclass,
+    option_of,
+    parameter,
+    shorten,
+)
 from ..imbalance import CountsField
 from ..network import Network
 from ..steps import (
@@ -178,6 +186,19 @@ def is_kind_of(kind: str, collective: str) -> bool:
         return collective == "allreduce"
     ends = [one for one in (*COLLECTIVES, *IRREGULAR) if kind.endswith(f"_{one}")]
     return max(ends, key=len, default=None) == collective
+
+
+def check_collective_name(value: Any, name: str = "collective") -> str:
+    """Check that a value is one of `COLLECTIVES`; of one with counts it says how that is given."""
+    if isinstance(value, str) and value in IRREGULAR:
+        kind = next(kind for kind in Algorithm.kinds() if is_kind_of(kind, value))
+        where = "" if option_of("algorithm") else " to `slowdown`"
+        raise ValueError(
+            f"{name} must be one without counts, got {value!r}: in its place give "
+            f"{parameter('algorithm', kind, here=False)} and "
+            f"{parameter('counts', here=False)}{where}"
+        )
+    return check_choice(value, name, COLLECTIVES)
 
 
 def has_counts(kind: str) -> bool:

@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from ..fields import check_choice, counted, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
+from ..imbalance import read_counts
 from ..network import Network
 from ..steps import MOST_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, InNetworkAllreduce, NcclTreeAllreduce, is_kind_of
-from .algorithm import COLLECTIVES, has_counts
+from .algorithm import COLLECTIVES, check_collective_name, has_counts
 
 _MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
@@ -175,7 +176,7 @@ def register(collective: str, candidate: Candidate) -> None:
     >>> register("allreduce", mine)
     >>> _ = _REGISTERED["allreduce"].pop("my_copies")
     """
-    check_choice(collective, "collective", COLLECTIVES)
+    check_collective_name(collective)
     _REGISTERED[collective][candidate.name] = candidate
 
 
@@ -187,7 +188,7 @@ def known(collective: str) -> dict[str, Candidate]:
     >>> sorted(known("allreduce"))[:3]
     ['bine', 'butterfly', 'butterfly_after_1']
     """
-    return dict(_REGISTERED[check_choice(collective, "collective", COLLECTIVES)])
+    return dict(_REGISTERED[check_collective_name(collective)])
 
 
 def _always(kind: str, **fields: Any) -> Maker:
@@ -565,7 +566,7 @@ _OTHERS = {
             "circulant",
             _always("circulant_allgather", segment_bytes="64KiB"),
             usual=False,
-            summary="parts of 64 KiB of all blocks, over N/2, N/4, ... 1 ranks in turn",
+            summary="parts of 64 KiB of all blocks, over 1, ... N/4, N/2 ranks in turn",
         ),
         Candidate(
             "sparbit",
@@ -628,7 +629,7 @@ _OTHERS = {
             "circulant",
             _always("circulant_broadcast", segment_bytes="64KiB"),
             usual=False,
-            summary="parts of 64 KiB over N/2, N/4, ... 1 ranks in turn: the fewest rounds",
+            summary="parts of 64 KiB over 1, ... N/4, N/2 ranks in turn: the fewest rounds",
         ),
         _bine("broadcast", "down a binomial tree with children on both sides, and so nearer"),
         Candidate(
@@ -799,9 +800,11 @@ def algorithm_named(
     4
     """
     if collective is not None:
-        check_choice(collective, "collective", COLLECTIVES)
+        check_collective_name(collective)
     kinds = Algorithm.kinds()
     _check_counted(name, kinds, counts)
+    if counts is not None:
+        counts = read_counts(counts)  # here, so that errors begin with it, not with the algorithm
     # A butterfly is an allreduce, unless it is asked of reduce-scatters, which have one as well.
     own_name = collective is not None and name in _REGISTERED[collective]
     if name in kinds and not (own_name and not is_kind_of(name, str(collective))):

@@ -18,7 +18,7 @@ from ..network import Network
 from ..steps import MOST_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
-from .algorithm import COLLECTIVES, MAX_LISTED_RANKS, MOST_ROUNDS
+from .algorithm import MAX_LISTED_RANKS, MOST_ROUNDS, check_collective_name
 from .candidates import in_network, nccl_tree
 from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
@@ -873,7 +873,7 @@ class LibraryRules:
     def __post_init__(self) -> None:
         name = _NEWEST.get(self.name, self.name)
         check_choice(name, "library", list(LIBRARY_NAMES))
-        check_choice(self.collective, "collective", COLLECTIVES)
+        check_collective_name(self.collective)
         object.__setattr__(self, "name", name)
 
     @property
