@@ -342,6 +342,10 @@ class Step(NamedTuple):
         return np.full(self.partners.count(ranks), self.bytes, np.int64)
 
 
+_LATER_FIELDS = ("switch",)
+"""Fields that are younger than digests in stores, which say them only where they are given."""
+
+
 def digest_of_steps(steps: Sequence[Step]) -> str:
     """The hexadecimal digits that identify steps: all that they say."""
     found, of_partners = hashlib.sha256(), dict[int, bytes]()
@@ -350,10 +354,12 @@ def digest_of_steps(steps: Sequence[Step]) -> str:
         if id(partners) not in of_partners:  # many steps have the same list
             said = repr(partners).encode() if partners is None else partners.content()
             of_partners[id(partners)] = hashlib.sha256(said).digest()
-        text = repr(step._replace(partners=None))
-        if step.switch is None:  # the field is younger than digests in stores
-            text = text.replace(", switch=None)", ")")
-        found.update(text.encode() + of_partners[id(partners)])
+        fields = step._replace(partners=None)._asdict()
+        for name in _LATER_FIELDS:
+            if fields[name] == Step._field_defaults[name]:
+                del fields[name]
+        text = ", ".join(f"{name}={value!r}" for name, value in fields.items())
+        found.update(f"Step({text})".encode() + of_partners[id(partners)])
     return found.hexdigest()[:16]
 
 

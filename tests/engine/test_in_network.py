@@ -15,7 +15,7 @@ from support.scale import at_most, scaled
 
 import jitterfly as jf
 from jitterfly.goal_export import goal_schedule
-from jitterfly.steps import MESSAGE, Step, digest_of_steps
+from jitterfly.steps import MESSAGE, OBSERVE, Step, digest_of_steps
 
 OF_STEPS = {"step", "message"}
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
@@ -252,4 +252,7 @@ def test_digests_of_other_steps_are_those_of_older_stores():
     assert digest_of_steps(steps) == RING
     posts = [step for step in jf.InNetworkAllreduce().steps(4, 8) if step.kind == MESSAGE]
     assert digest_of_steps(posts) != digest_of_steps([p._replace(switch=None) for p in posts])
+    # What a label says is no field.
+    labels = [Step(OBSERVE, label=text) for text in ("a, switch=None)", "a)")]
+    assert digest_of_steps(labels[:1]) != digest_of_steps(labels[1:])
     assert Step(MESSAGE).switch is None
