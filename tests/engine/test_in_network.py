@@ -61,8 +61,9 @@ def machine_of_switches(run, noise, ranks, width, n, chunk_bytes, ticks, levels)
         now = [noise.compute(i, t + noise.late(i, cycle), work, cycle) for i, t in enumerate(now)]
         held = [{block: frozenset([i]) for block in range(width)} for i in range(ranks)]
         number = 0
-        for stage, net, up, above in (
-            ("in", near, n, 1), ("between", far, part, levels), ("out", near, chunk, 1)
+        for stage, net, up, down, above in (  # in the end a rank is given the whole vector
+            ("in", near, n, chunk, 1), ("between", far, part, chunk, levels),
+            ("out", near, chunk, n, 1),
         ):  # fmt: skip
             turns = 0
             for members in groups(ranks, width, stage):
@@ -83,9 +84,9 @@ def machine_of_switches(run, noise, ranks, width, n, chunk_bytes, ticks, levels)
                         tree.post(i, left + way + late, mine)
                 for place, i in enumerate(members):
                     top, _ = trees[0].result()
-                    way, draw = net.transit(chunk) + above * ticks, number + turns + 1
+                    way, draw = net.transit(down) + above * ticks, number + turns + 1
                     late = noise.transit_delay(top, "original", i, cycle, draw, transit=way)
-                    now[i] = noise.receive(i, top + way + late, net.cpu(chunk), cycle, draw)
+                    now[i] = noise.receive(i, top + way + late, net.cpu(down), cycle, draw)
                     own = {"in": [place], "between": [i % width], "out": range(width)}[stage]
                     for block in own:
                         held[i][block] = trees[block].result()[1]
@@ -198,6 +199,18 @@ def test_time_without_noise(ranks, levels):
     case = jf.Case(ranks, algorithm=algorithm, network=NETWORK, message_bytes=n)
     ticks = 2 * 200_000 + 2 * 10**6 + (n - 1 + chunk - 1) * 100 + 2 * levels * switch
     assert jf.simulate(case, 1).noise_free[0] == pytest.approx(ticks * 1e-12, rel=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_nvls_sends_and_receives_the_whole_vector_within_a_node(nodes):
+    """Each rank's n bytes go up to NVSwitch, and n bytes of the result come down to it."""
+    n, chunk = 2**20, 2**10
+    near, free = jf.LogGOPS(L="1us", o="200ns", G="3ps"), jf.Hockney("0s", "0s")
+    algorithm = jf.InNetworkAllreduce(node_ranks=8, chunk_bytes=chunk)
+    case = jf.Case(8 * nodes, algorithm=algorithm, network=jf.Hierarchy([(8, near), free]),
+                   message_bytes=n)  # fmt: skip
+    ticks = 4 * 200_000 + 4 * 10**6 + 2 * (n + chunk - 2) * 3
+    assert case.noise_free_ticks().tolist() == [ticks]
 
 
 def test_late_ranks_delay_it_by_the_latest():
