@@ -595,7 +595,7 @@ def test_the_default_is_what_a_library_runs(capsys):
     (["--algorithm", "nccl", "--collective", "scan"], "--collective must be one that NCCL has"),
     (["--algorithm", ""], "--algorithm must be one of "),
     (["--ranks", str(2**22 + 1)], "got 4194305: for more give --algorithm butterfly"),
-    (["--collective", "gatherv"], "--collective must be one of 'allreduce'"),
+    (["--collective", "gatherv"], "--collective must be one without counts, got 'gatherv': in its"),
 ])  # fmt: skip
 def test_what_there_is_no_rule_for(words, error, capsys):
     ranks = [] if "--ranks" in words else ["--ranks", "8"]
