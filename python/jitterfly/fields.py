@@ -859,6 +859,10 @@ class Converted(Generic[Taken, Held]):
     def __set__(self, instance: object, value: Taken) -> None:
         instance.__dict__[self._name] = value
 
+    def in_words(self, value: Held) -> str:
+        """A value that the field holds, for people, with its unit."""
+        return value if isinstance(value, str) else summary(value)
+
 
 class IntegerArray(Converted[IntegersLike, npt.NDArray[np.int64]]):
     """A required array of integers."""

@@ -33,6 +33,7 @@ from .faster_algorithm import algorithm_cautions, faster_candidate
 from .fields import (
     MOST_REALIZATIONS,
     Component,
+    Converted,
     FieldError,
     counted,
     naming_fields,
@@ -66,7 +67,7 @@ from .question import (
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.intervals import changed, check_confidence, normal
-from .units import TICKS_PER_SECOND, Seconds, show_seconds, show_size
+from .units import TICKS_PER_SECOND, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, may_lack, unmet_sources
 
 USUAL_REALIZATIONS = 2000
@@ -782,15 +783,15 @@ def parts_in_words(part: Component) -> list[str]:
         if one.name == "sha256" or value is None or (usual and not said):
             continue  # what is usual; but whether noise may be under way, and which draw it was
         declared = inspect.getattr_static(type(part), one.name, None)
-        timed = isinstance(declared, Seconds)
         if isinstance(value, Distribution):  # of times, factors or parts, as the field knows
             shown = declared.in_words(value) if isinstance(declared, Drawn) else value.name
         elif isinstance(value, Component):
             shown = f"({inside})" if "," in (inside := part_in_words(value)) else inside
         elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and len(value) > _SHOWN):
             shown = f"{np.size(value):,} numbers from {np.min(value):g} to {np.max(value):g}"
+        elif isinstance(declared, Converted):
+            shown = declared.in_words(value)
         else:
-            whole = value if isinstance(value, str) else summary(value)
-            shown = show_seconds(value) if timed else whole
+            shown = value if isinstance(value, str) else summary(value)
         parts.append(f"{one.name} = {Path(value).name if one.name == 'file' else shown}")
     return parts

@@ -388,6 +388,9 @@ class Seconds(Converted[Time, float]):
         if self._short:
             warn_of_long(value, f"{self._name} of {type(instance).__name__}")
 
+    def in_words(self, value: float) -> str:
+        return show_seconds(value)
+
 
 class PositiveSeconds(Seconds):
     """A `Seconds` above 0."""
@@ -423,3 +426,6 @@ class OptionalSeconds(Converted[Time | None, float | None]):
         except ValueError as error:
             raise ValueError(f"{error} (in {self._owner})") from None
         instance.__dict__[self._name] = seconds
+
+    def in_words(self, value: float | None) -> str:
+        return "" if value is None else show_seconds(value)

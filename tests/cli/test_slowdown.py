@@ -172,7 +172,11 @@ def test_parts_in_words():
     assert part_in_words(NOISE) == "periodic, period = 1 ms, duration = 25 µs, start = stationary"
     assert part_in_words(jf.TraceNoise(str(FILE))) == "trace, file = vm.noise"
     speed = jf.SpeedNoise(jf.Lognormal(median=1, sigma=0.05))  # a factor has no unit
-    assert part_in_words(speed) == "speed, factor = Lognormal(median=1.0, sigma=0.05)"
+    assert part_in_words(speed) == "speed, factor = lognormal, median 1, sigma 0.05"
+    weather = jf.NetworkWeather(longer=jf.Lognormal(0.5, 1, longest=20))
+    assert part_in_words(weather) == "weather, longer = lognormal, median 0.5, sigma 1, longest 20"
+    step = jf.StepNoise("1us", begin="1ms", end="2ms")  # a time that may be left out, too
+    assert part_in_words(step) == "step, delay = 1 µs, begin = 1 ms, end = 2 ms"
     assert part_in_words(jf.SpeedNoise(1.5)) == "speed, factor = 1.5"
     assert part_in_words(jf.Hockney("1us", 0)) == "hockney, alpha = 1 µs, beta = 0 s"
 

@@ -193,7 +193,7 @@ def test_on_the_command_line(capsys):
     [
         ("20%", "20 %"),
         ("20", "2,000 %"),
-        ("lognormal(median=0.5,sigma=1)", "Lognormal(median=0.5, sigma=1.0)"),
+        ("lognormal(median=0.5,sigma=1)", "lognormal, median 0.5, sigma 1"),
     ],
 )
 def test_a_part_is_shown_without_a_unit_of_time(longer, words, capsys):

@@ -12,7 +12,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, wraps
 from itertools import accumulate, compress, pairwise
@@ -614,6 +614,15 @@ def _range_of(value: Any) -> str:
     return ""
 
 
+def _without_unit(value: Distribution) -> str:
+    """The distribution of a number, where one second stands for 1, as `name` has that of a time."""
+    names = [one.name for one in fields(value)] if is_dataclass(value) else []
+    given = {name: one for name in names if (one := getattr(value, name)) is not None}
+    if not given or not all(isinstance(one, (int, float)) for one in given.values()):
+        return summary(value)  # what is made of others, or a user's own
+    return ", ".join([value.kind, *(f"{name} {one:g}" for name, one in given.items())])
+
+
 class Drawn(Converted["Distribution | Time | Mapping[str, Any]", "Distribution"]):
     """A field of a dataclass that takes a `Distribution`, its table or a time, and holds the first.
 
@@ -635,9 +644,9 @@ class Drawn(Converted["Distribution | Time | Mapping[str, Any]", "Distribution"]
         >>> from jitterfly.noise import SpeedNoise
         >>> from jitterfly import Exponential
         >>> SpeedNoise.__dict__["factor"].in_words(Exponential(mean=2))
-        'Exponential(mean=2.0)'
+        'exponential, mean 2'
         """
-        return value.name if self.unit else summary(value)
+        return value.name if self.unit else _without_unit(value)
 
     def __set_name__(self, owner: type, name: str) -> None:
         super().__set_name__(owner, name)
