@@ -373,9 +373,9 @@ class BineReduceScatter(Algorithm, kind="bine_reduce_scatter"):
     """Exchange halves of what is left with partners on both sides, the nearest first.
 
     It is `BineAllgather` the other way, over the distances 1, -1, 3, -5, 11, ...: a rank sends the
-    blocks of its partner, and of all whom that exchanges with later. Ranks beyond the largest power
-    of two P = 2^K send their vector to ``i - P`` first, and get their block at the end. Every
-    message of a round takes as long as the longest of that round.
+    blocks of its partner, and of every rank that the partner reaches in later rounds. Ranks beyond
+    the largest power of two P = 2^K send their vector to ``i - P`` first, and get their block at
+    the end. Every message of a round takes as long as the longest of that round.
 
     `message_bytes` is the vector that each rank puts in, n bytes, cut into N blocks of n / N
     (rounded up). On P ranks a rank sends K messages, of P/2, P/4, ... 1 blocks; the fold adds two.

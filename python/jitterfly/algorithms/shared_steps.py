@@ -360,8 +360,9 @@ def swings(partners: npt.NDArray[np.int64]) -> Listed:
 def swing_blocks(ranks: int) -> list[int]:
     """The most blocks that a rank sends in each round of swings, with those of folded ranks.
 
-    In a reduce-scatter they are those of its partner and of all whom that comes to in later rounds;
-    in an allgather, whose rounds are the other way, those that it has.
+    In a reduce-scatter it sends the blocks of its partner, and of every rank that the partner
+    reaches in later rounds. In an allgather, whose rounds go the other way, it sends all that it
+    has.
     """
     power, most = power_below(ranks), []
     held = 1 + (np.arange(power) < ranks - power)
