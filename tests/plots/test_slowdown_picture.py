@@ -7,6 +7,7 @@ import pytest
 from support.scale import full_scale
 
 import jitterfly as jf
+from jitterfly.stats import realizations_needed
 
 pytest.importorskip("matplotlib")
 
@@ -197,3 +198,28 @@ def test_counts_within_a_decade_are_plain_numbers():
     ]
     assert {"1", "2", "6"} <= set(texts)
     assert not any("10^" in text or "times" in text for text in texts)
+
+
+def test_the_rarest_quantile_is_drawn_where_rows_have_it():
+    """With too few realizations for an interval of p99.9 its line and its mark are left out."""
+    least = realizations_needed(0.999)
+    for ranks in (8, [8, 64]):
+        few, enough = (
+            jf.slowdown(NOISE, ranks, network="L=1us,o=200ns", realizations=count, seed=2)
+            for count in (least - 1, least)
+        )
+        assert all(row.p999 is None for row in few.rows)
+        expected = [float(row.p999.value) for row in enough.rows]
+        (lines,), without = (
+            [line for axes in found.plot().axes for line in axes.lines
+             if str(line.get_label()).startswith("p99.9")]
+            for found in (enough, few)
+        )  # fmt: skip
+        assert not without
+        drawn = lines.get_xdata()[:1] if ranks == 8 else lines.get_ydata()
+        assert drawn == pytest.approx(expected)
+    top = enough.plot().axes[0]
+    assert top.get_ylim()[1] > max(expected)
+    marks = jf.slowdown(NOISE, 8, realizations=least).plot().axes[0]
+    names = [label.get_text() for label in marks.get_yticklabels()]
+    assert names == ["mean", "median", "p99", "p99.9"]

@@ -47,33 +47,45 @@ _BARS = "#9ecae1"
 
 
 def draw_table(found: SlowdownTable) -> Figure:
-    """Completion (mean with its interval, p50, p99, without noise), and below it the slowdown.
+    """Completion (mean with its interval, quantiles, without noise), and below it the slowdown.
 
-    Of one number of ranks how the realizations are distributed, and the same beside that.
+    The quantiles are p50, p99 and, where rows have it, p99.9. Of one number of ranks how the
+    realizations are distributed, and the same beside that.
     """
     if len(found.rows) == 1:
         return _draw_realizations(found)
     figure, axes = style.new_figure([2.2, 1.2], 1, sharey=False)
     top, bottom = axes[:, 0]
     ranks = [row.ranks for row in found.rows]
-    mean, median, tail = style.SERIES[:3]
-    for look, name, label in ((median, "p50", "median"), (tail, "p99", "p99")):
-        values = [getattr(row, name).value for row in found.rows]
-        top.plot(ranks, values, **look.marked, markersize=4, label=label)
+    mean, median, tail, rare = style.SERIES[:4]
+    quantiles: dict[str, tuple[style.Look, list[Estimate | None]]] = {
+        "median": (median, [row.p50 for row in found.rows]),
+        "p99": (tail, [row.p99 for row in found.rows]),
+        "p99.9": (rare, [row.p999 for row in found.rows]),
+    }
+    drawn = list[Estimate]()
+    for label, (look, several) in quantiles.items():
+        known = {row: one for row, one in zip(ranks, several, strict=True) if one is not None}
+        if known:
+            values = [float(one.value) for one in known.values()]
+            top.plot(list(known), values, **look.marked, markersize=4, label=label)
+        drawn += known.values()
     top.plot(ranks, [row.noise_free for row in found.rows], color=style.GREY, linestyle=":",
              label="without noise")  # fmt: skip
     for row in found.rows:
-        if not math.isfinite(row.p99.high):
-            style.mark_no_interval(top, row.ranks, float(row.p99.value), color=tail.color,
-                                   clip_on=False)  # fmt: skip
+        for one, look in ((row.p99, tail), (row.p999, rare)):
+            if one is not None and not math.isfinite(one.high):
+                style.mark_no_interval(top, row.ranks, float(one.value), color=look.color,
+                                       clip_on=False)  # fmt: skip
     for panel, name, label in ((top, "mean", "mean, with its interval"), (bottom, "slowdown", "")):
         draw_means(panel, ranks, [getattr(row, name) for row in found.rows], color=mean.color,
                    marker=mean.marker, markersize=4, capsize=2, label=label)  # fmt: skip
         panel.set_xscale("log")
     bottom.axhline(1, color=style.GREY, linewidth=0.8)
-    times = [float(one) for row in found.rows
-             for one in (row.noise_free, row.p50.value, row.p99.value, row.mean.value,
-                         row.mean.low, row.mean.high) if math.isfinite(one)]  # fmt: skip
+    ends = [end for row in found.rows
+            for end in (row.noise_free, row.mean.value, row.mean.low, row.mean.high)]  # fmt: skip
+    ends += [one.value for one in drawn]
+    times = [float(end) for end in ends if math.isfinite(end)]
     low, high = min(times), max(times)
     if style.wants_log(times):
         top.set_ylim(low / _AROUND, high * _AROUND)
@@ -93,10 +105,12 @@ def draw_table(found: SlowdownTable) -> Figure:
 
 
 def _draw_realizations(found: SlowdownTable) -> Figure:
-    """A histogram of the completions; above it mean, median and p99 with their intervals."""
+    """A histogram of the completions; above it mean, median, p99 and p99.9 with their intervals."""
     (row,) = found.rows
     times, quiet = found.samples, row.noise_free
     named = {"mean": row.mean, "median": row.p50, "p99": row.p99}
+    if row.p999 is not None:
+        named["p99.9"] = row.p999
     ends = [float(end) for one in named.values() for end in (one.low, one.high)]
     least, most = float(times.min()), float(times.max())
     low, high = min(quiet, least), max([quiet, most, *filter(math.isfinite, ends)])
@@ -112,7 +126,7 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
     marks, panel = axes[:, 0]
     counts, _ = np.histogram(times, edges)
     panel.stairs(counts, edges, fill=True, color=_BARS, label="realizations")
-    for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES[:3], strict=True)):
+    for place, ((name, one), look) in enumerate(zip(named.items(), style.SERIES, strict=False)):
         _draw_interval(marks, -place, one, (left, right), look)
         panel.axvline(float(one.value), **look.stroke, linewidth=1.2,
                       label=f"{name} {show(one, SECONDS)}")  # fmt: skip
