@@ -196,8 +196,21 @@ def test_every_name_of_open_mpi(tmp_path, collective):
     for name, candidate in known(collective).items():
         if "Open MPI" not in candidate.called:
             continue
-        (choice,) = tuning_choices(won_by(name, [4], [8], collective))
+        won = won_by(name, [4], [8], collective)
+        if name == "sparbit":  # which Open MPI 4 has not: it would end the program
+            assert [one.called for one in tuning_choices(won)] == [""]
+            assert f'"alg": {candidate.called["Open MPI"].split()[0]}' in written_json(
+                won, tmp_path
+            )
+            continue
+        (choice,) = tuning_choices(won)
         assert (choice.candidate, choice.called) == (name, candidate.called["Open MPI"])
+
+
+def written_json(advice, folder):
+    """The rules of Open MPI 6 and later."""
+    path, _ = advice.write_tuning(folder / "openmpi.json")  # the other has the comments
+    return path.read_text()
 
 
 # Which of its own a library takes where the best candidate is not one of them.

@@ -305,7 +305,7 @@ ALIKE = sorted(
     {*GOALS} - {"scatter_allgather_broadcast", "knomial_reduce", "double_binary_tree_allreduce",
                 "binary_tree_reduce", "chain_reduce", "linear_alltoall",
                 "recursive_multiplying_allreduce", "nccl_tree_allreduce", "sparbit_allgather",
-                "circulant_reduce"}
+                "circulant_reduce", "split_binary_tree_broadcast"}
 )  # fmt: skip
 
 

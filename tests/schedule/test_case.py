@@ -24,7 +24,7 @@ from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.store import Store, merge
 from jitterfly.studies import load_study, parse_study
-from jitterfly.sweep import batches, run
+from jitterfly.sweep import batches, executors, run
 
 NETWORK = "L=1us,o=200ns,G=0.1ns"
 PAIR = """num_ranks 2
@@ -229,9 +229,9 @@ def test_schedules_of_an_inner_axis_are_not_read_for_each_cell(folder, counted):
 
 
 def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
-    monkeypatch.setattr(batches, "takes_gpu", lambda *_: True)
-    monkeypatch.setattr(batches, "_share", lambda: 3)
-    batches._engine.cache_clear()
+    monkeypatch.setattr(executors, "takes_gpu", lambda *_: True)
+    monkeypatch.setattr(executors, "_share", lambda: 3)
+    executors.engine_of_process.cache_clear()
     given = []
 
     def realize(case, count, seed, first, backend, threads):
@@ -241,7 +241,7 @@ def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
     monkeypatch.setattr(jf.ScheduleCase, "realize", realize)
     cell = load_study("study.toml").cells()[0]
     batches.run_batch(batches.Batch(cell, 1, 0, 2, None))
-    batches._engine.cache_clear()
+    executors.engine_of_process.cache_clear()
     assert given == [("cpu", 3)]
 
 

@@ -433,12 +433,12 @@ def test_waits_for_an_own_cpu_are_named(tmp_path):
         "num_ranks 1\nrank 0 {\na: calc 100000 cpu 0\nb: calc 10 cpu 1\nb requires a\n}\n"
     )
     found = jf.explain_schedule(jf.Schedule.read(path), "L=1us,o=200ns", realizations=2)
-    assert "  for messages, own CPUs  " in found.rank_lines()[0]
+    assert "  for messages, own CPUs, µs  " in found.rank_lines()[0]
     assert found.rank_rows()[0].waits_for_messages == pytest.approx(100e-6)
     assert found.rank_lines()[-1].split()[-4] == "50.0%"  # of the time of two CPUs
     path.write_text("num_ranks 1\nrank 0 {\na: calc 100000\nb: calc 10\nb requires a\n}\n")
     one = jf.explain_schedule(jf.Schedule.read(path), "L=1us,o=200ns", realizations=2)
-    assert "  for messages  " in one.rank_lines()[0]
+    assert "  for messages, µs  " in one.rank_lines()[0]
 
 
 def test_a_rank_that_works_on_another_cpu_waits_for_nobody(tmp_path):

@@ -580,7 +580,6 @@ _OTHERS = {
             _always("gather_broadcast_allgather"),
             usual=False,
             summary="a binomial gather to rank 0, then a binomial broadcast from it",
-            called={"Open MPI": "1 linear"},
         ),
         Candidate(  # a tuning file would have to name the radix, as in the other two
             "bruck_4",

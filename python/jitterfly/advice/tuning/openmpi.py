@@ -64,6 +64,10 @@ class OpenMPIRules(_OpenMPI):
     TITLE = "Open MPI 4 and later"
     SUFFIX = ".rules"
 
+    def supports(self, collective: str, called: str, settings: None) -> bool:
+        # Open MPI 4 has no sparbit, and ends a program whose file names it.
+        return super().supports(collective, called, settings) and called != "7 sparbit"
+
     def write(self, tables: Sequence[TuningTable], comments: Sequence[str], settings: None) -> str:
         text = [f"# {line}".rstrip() for line in comments]
         text.append(f"{len(tables)}  # collectives")
