@@ -26,7 +26,9 @@
 #define JF_HD inline __attribute__((always_inline))
 #endif
 
-// For lambdas: a call in a loop over ranks would send their registers through memory.
+// For lambdas: a call in a loop over ranks would send their registers through memory. And one that
+// is not inlined is a symbol that may be the same in all instruction sets, so that one of them
+// would run another's code.
 #define JF_INLINE __attribute__((always_inline))
 
 // JF_NAME(run_, JF_ISA) is run_avx2 where JF_ISA is avx2: for what is compiled once per instruction

@@ -18,8 +18,8 @@ JF_HD Tick delay_of_draw(const Delay& delay, std::uint64_t high, const std::uint
 template <class Seed, class T, class R>
 JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::uint64_t draw,
                     T ranks, R realization, const std::uint64_t* words) {
-  const auto one = [&](std::uint64_t high, Tick rank, std::uint32_t number) {
-    return delay_of_draw(delay, high, words, [&] {
+  const auto one = [&](std::uint64_t high, Tick rank, std::uint32_t number) JF_INLINE {
+    return delay_of_draw(delay, high, words, [&]() JF_INLINE {
       return uniform32(seed, purpose | kLowHalves, draw, static_cast<std::uint32_t>(rank), number);
     });
   };

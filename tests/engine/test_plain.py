@@ -6,6 +6,7 @@ one that is always there.
 """
 
 import random
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from reference import Costs, Jitter
 from reference.cases import EngineCase
 from support.instruction_sets import check_instruction_sets
 from support.kernel_cases import any_noise, make
+from support.paths import ROOT
 from support.scale import scaled
 
 from jitterfly import _core
@@ -75,3 +77,14 @@ def test_draws_with_odd_numbers(monkeypatch):
     steps[:, 3] += 1
     monkeypatch.setattr(EngineCase, "steps", lambda self: steps)
     check_instruction_sets(all_results, case, monkeypatch)
+
+
+def test_what_instruction_sets_share_is_inlined():
+    """A lambda that is not is one symbol for all of them: one would run another's code."""
+    found = 0
+    for path in sorted((ROOT / "cuda" / "noise").glob("*.h")):
+        text = path.read_text(encoding="utf-8")
+        for one in re.finditer(r"\[[&=]\](?:\([^()]*\))?(.*?)\{", text):
+            assert one[1].strip() == "JF_INLINE", f"{path.name}: {one[0]}"
+            found += 1
+    assert found >= 2
