@@ -197,7 +197,27 @@ class GivenArrival(Arrival, kind="given"):
 
 
 @frozen_dataclass()
-class FileArrival(Arrival, kind="file"):
+class _OfFile:
+    """The part of what stands in a text file: its path, and which content it must have."""
+
+    file: FileField
+    sha256: str | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        name, digest = find_noise_files.find(self.file, self.sha256)
+        object.__setattr__(self, "file", name)
+        object.__setattr__(self, "sha256", digest)
+        self._read(name, digest)
+
+    def _table(self) -> npt.NDArray[Any]:
+        return self._read(*find_noise_files.find(self.file, self.sha256))  # it may have changed
+
+    def _read(self, name: str, digest: str) -> npt.NDArray[Any]:
+        raise NotImplementedError
+
+
+@frozen_dataclass()
+class FileArrival(_OfFile, Arrival, kind="file"):
     """An arrival as `GivenArrival` from a text file: a line a cycle, a number a rank, seconds.
 
     Numbers are separated by blanks or commas; what follows # in a line is a comment. One line is
@@ -216,18 +236,11 @@ class FileArrival(Arrival, kind="file"):
         It can not be read, is not such a table, or has changed.
     """
 
-    file: FileField
-    sha256: str | None = field(default=None)
-
-    def __post_init__(self) -> None:
-        name, digest = find_noise_files.find(self.file, self.sha256)
-        object.__setattr__(self, "file", name)
-        object.__setattr__(self, "sha256", digest)
-        _read_table(name, digest)
+    def _read(self, name: str, digest: str) -> npt.NDArray[np.float64]:
+        return _read_table(name, digest)
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
-        name, digest = find_noise_files.find(self.file, self.sha256)  # it may have changed since
-        return _ticks_of_ranks(_read_table(name, digest), ranks, cycles, f"file: {self.file}")
+        return _ticks_of_ranks(self._table(), ranks, cycles, f"file: {self.file}")
 
 
 class Speed(Component, ABC):
@@ -523,7 +536,7 @@ class GivenCounts(Counts, kind="given"):
 
 
 @frozen_dataclass()
-class FileCounts(Counts, kind="file"):
+class FileCounts(_OfFile, Counts, kind="file"):
     """Counts from a text file: one for each rank, or a line for each rank with one for each other.
 
     Numbers are separated by blanks or commas; what follows # in a line is a comment. One count for
@@ -542,27 +555,17 @@ class FileCounts(Counts, kind="file"):
         It can not be read, is not such a table, or has changed.
     """
 
-    file: FileField
-    sha256: str | None = field(default=None)
-
-    def __post_init__(self) -> None:
-        name, digest = find_noise_files.find(self.file, self.sha256)
-        object.__setattr__(self, "file", name)
-        object.__setattr__(self, "sha256", digest)
-        _read_counts(name, digest)
-
-    def _counts(self) -> npt.NDArray[np.int64]:
-        name, digest = find_noise_files.find(self.file, self.sha256)  # it may have changed since
+    def _read(self, name: str, digest: str) -> npt.NDArray[np.int64]:
         return _read_counts(name, digest)
 
     def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
-        counts = self._counts()
+        counts = self._table()
         if 1 in counts.shape:
             counts = counts.ravel()
         return _shaped(counts, (ranks,), f"file: {self.file}")
 
     def of_pairs(self, ranks: int) -> npt.NDArray[np.int64]:
-        return _shaped(self._counts(), (ranks, ranks), f"file: {self.file}")
+        return _shaped(self._table(), (ranks, ranks), f"file: {self.file}")
 
 
 @frozen_dataclass()
