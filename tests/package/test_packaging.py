@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import subprocess
 from itertools import chain
 
 import pytest
@@ -292,3 +293,17 @@ def test_the_recipes_ask_for_a_number_that_jitterfly_gives(capsys):
         (number,) = re.findall(r"\d\.\d+ \[\d\.\d+, \d\.\d+\]", text)
         assert number in printed, file
         assert noise in text, file
+
+
+def test_git_tracks_nothing_else():
+    """Neither a virtual environment nor a build that stood in the checkout as all was added."""
+    done = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("not a checkout of git")
+    assert {name.partition("/")[0] for name in done.stdout.splitlines()} == {
+        ".ci", ".clang-format", ".github", ".gitignore", ".readthedocs.yaml", "CHANGELOG.md",
+        "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "README.md", "bindings",
+        "cuda", "docs", "packaging", "pyproject.toml", "python", "sweeps", "tests",
+    }  # fmt: skip
