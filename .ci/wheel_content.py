@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("jitterfly", "jitterfly_papers")
-MOST_MIB = 100  # PyPI takes no larger file without asking
+MAX_MIB = 100  # PyPI takes no larger file without asking
 SOURCES = {".c", ".cpp", ".cu", ".cuh", ".h", ".o", ".a", ".ptx", ".cubin"}
 
 
@@ -98,8 +98,8 @@ def check(file: Path) -> None:
         sizes = {entry.name.partition("/")[2]: entry.size for entry in members}
         faults = sdist_faults(set(sizes))
     mib = file.stat().st_size / 2**20
-    if mib > MOST_MIB:
-        faults.append(f"{mib:.1f} MiB are more than the {MOST_MIB} MiB that PyPI takes")
+    if mib > MAX_MIB:
+        faults.append(f"{mib:.1f} MiB are more than the {MAX_MIB} MiB that PyPI takes")
     if faults:
         raise SystemExit(f"{file.name}:\n" + "\n".join(f"  {fault}" for fault in faults))
     largest = max(sizes, key=lambda name: sizes[name])

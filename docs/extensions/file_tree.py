@@ -134,7 +134,7 @@ def one_line(path: Path, line: str) -> str:
     return f"{path.relative_to(ROOT)}{'/' * path.is_dir()}{package_file(path)}: {line}"
 
 
-MOST_LINES = 12
+MAX_LINES = 12
 # Of a word in a file's own name, in the line, in the rest of the head, in definitions, nowhere.
 WORTH = 13, 10, 7, 3, 0
 ENDINGS = re.compile(r"(?<=\w{3})(?:ations?|ings?|ers?|ed|es|s|e|n)$", re.IGNORECASE)
@@ -240,7 +240,7 @@ def search(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
     best = sorted(found, key=lambda one: -worth(*one))
     in_line = sum(max(places) <= 1 for _, places in found)
-    lines = [one[0] for one in best[: max(in_line, MOST_LINES)] if worth(*one) > 0]
+    lines = [one[0] for one in best[: max(in_line, MAX_LINES)] if worth(*one) > 0]
     return lines, [word for word, count in zip(words, having, strict=True) if not count]
 
 

@@ -34,7 +34,7 @@ SECONDS, SHARE = "s", "share"
 """Units of columns; a share is shown in percent."""
 FIRST, PICTURE = "first", "picture"
 """Places of notes: before the title (and in pictures); below the title of pictures, as well."""
-_MOST_DIGITS = 6  # of a number with a narrow interval
+_MAX_DIGITS = 6  # of a number with a narrow interval
 _EXACT = 13  # digits: what differs behind these are roundings
 
 
@@ -534,9 +534,9 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
     width, largest = numbers[2] - numbers[1], max(map(abs, numbers))
     if width > 0 and largest < math.inf:
         needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
-        low, high = (f"{end:.{_MOST_DIGITS}g}" for end in numbers[1:])
+        low, high = (f"{end:.{_MAX_DIGITS}g}" for end in numbers[1:])
         # More where the ends would be the same, unless that is rounding: no sample is certain.
-        most = _MOST_DIGITS if low != high or needed > _EXACT else needed
+        most = _MAX_DIGITS if low != high or needed > _EXACT else needed
         digits = max(digits, min(needed, most))
     if neutral is None:
         return digits

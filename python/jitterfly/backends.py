@@ -29,9 +29,9 @@ import numpy as np
 
 from . import _core, memory
 from .fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
-    MOST_THREADS,
+    MAX_REALIZATIONS,
+    MAX_SEED,
+    MAX_THREADS,
     check_choice,
     check_integer,
     shorten,
@@ -374,7 +374,7 @@ def check_backend(backend: str, threads: int | None = None) -> None:
 def check_threads(backend: str, threads: int | None) -> None:
     """Raise ValueError if these are no threads of the CPU backend, or "cuda" is to run."""
     if threads is not None:
-        check_integer(threads, "threads", 1, MOST_THREADS)
+        check_integer(threads, "threads", 1, MAX_THREADS)
         if backend == "cuda":
             raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
 
@@ -415,10 +415,10 @@ def check_run_arguments(
     -------
     realizations, seed, first_realization : int
     """
-    realizations = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
-    name, most = "first_realization", MOST_REALIZATIONS - realizations
+    realizations = read_count(realizations, "realizations", 1, MAX_REALIZATIONS)
+    name, most = "first_realization", MAX_REALIZATIONS - realizations
     first_realization = check_integer(first_realization, name, 0, most)
-    seed = read_count(seed, "seed", 0, MOST_SEED)
+    seed = read_count(seed, "seed", 0, MAX_SEED)
     check_backend(backend, threads)
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
@@ -428,8 +428,8 @@ def check_run_arguments(
 def check_draw(seed: int, realization: int) -> tuple[int, int]:
     """Check seed and number of the one realization that is looked into."""
     return (
-        check_integer(seed, "seed", 0, MOST_SEED),
-        check_integer(realization, "realization", 0, MOST_REALIZATIONS - 1),
+        check_integer(seed, "seed", 0, MAX_SEED),
+        check_integer(realization, "realization", 0, MAX_REALIZATIONS - 1),
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
-from .algorithms.algorithm import MOST_ROUNDS, Forwarding, is_kind_of
+from .algorithms.algorithm import MAX_ROUNDS, Forwarding, is_kind_of
 from .algorithms.library_choice import is_library
 from .compiled_steps import symmetric_timeline
 from .distributions.distribution import LARGEST
@@ -29,7 +29,7 @@ from .fields import (
 )
 from .hierarchy import Hierarchy
 from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed
-from .network import MOST_BYTES, Network, NetworkOrText, check_network
+from .network import MAX_BYTES, Network, NetworkOrText, check_network
 from .noise import Congestion, MessageNoise, NetworkWeather, Noise, StepNoise
 from .noise.source import (
     MAX_WALKED,
@@ -47,8 +47,8 @@ from .syntax import read_count, read_network, read_noises, read_size
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 from .workload import Workload
 
-MOST_CYCLES = 100_000
-_MOST_NUMBERS = 2**31
+MAX_CYCLES = 100_000
+_MAX_NUMBERS = 2**31
 OBSERVE_CHOICES = ("completion", "spread", "arrival", "own", "rounds", "rank 0")
 
 
@@ -156,7 +156,7 @@ class Case(Collective):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("ranks", read_count(self.ranks, "ranks", 1, 2**MOST_ROUNDS))
+        put("ranks", read_count(self.ranks, "ranks", 1, 2**MAX_ROUNDS))
         if isinstance(self.algorithm, str):
             put("algorithm", read_algorithm(self.algorithm))
         _check_type(
@@ -165,8 +165,8 @@ class Case(Collective):
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         least = self.network.smallest_message
-        put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MOST_BYTES))
-        put("cycles", read_count(self.cycles, "cycles", 1, MOST_CYCLES))
+        put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MAX_BYTES))
+        put("cycles", read_count(self.cycles, "cycles", 1, MAX_CYCLES))
         to_ticks(self.compute_time, "compute_time")
         check_choice(self.observe, "observe", OBSERVE_CHOICES)
         put("barrier", _check_barrier(self.barrier))
@@ -496,9 +496,9 @@ def _check_messages(case: Case) -> None:
         )
     if case.is_routed:
         _check_routed(case)
-    if compiled.numbers * case.cycles > _MOST_NUMBERS:
+    if compiled.numbers * case.cycles > _MAX_NUMBERS:
         raise ValueError(
-            f"cycles must be from 1 to {_MOST_NUMBERS // compiled.numbers} for "
+            f"cycles must be from 1 to {_MAX_NUMBERS // compiled.numbers} for "
             f"{type(case.algorithm).__name__} on {case.ranks} ranks (messages of a rank are "
             f"numbered up to 2^31), got {case.cycles}"
         )

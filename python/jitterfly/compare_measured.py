@@ -22,7 +22,7 @@ from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_fo
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case, leaves_switches
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
+from .fields import MAX_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
@@ -65,8 +65,8 @@ times, each since it left a barrier; the mean of these."""
 USUAL_BARRIER = "dissemination_barrier"
 _COLUMN = {COMMON: -1, OWN: -3, OWN_MEAN: -1}  # of the samples: own times are max, min, mean
 HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
-_MOST_SAMPLES = 10_000_000
-MOST_ITERATIONS = 2**48
+_MAX_SAMPLES = 10_000_000
+MAX_ITERATIONS = 2**48
 _NAME = re.compile(r"[A-Za-z\[(]")
 _UNIT_OF_NAME = re.compile(r"(?:^|[_\[(])(s|ms|us|ns)[\])]?$")
 _ENOUGH = 10  # realizations for each iteration of the table
@@ -314,14 +314,14 @@ class CompareMeasuredQuestion(Question):
         "OSU prints it with ``-f``; it is read of ``-i`` in a command as well. Without it nothing "
         "is told apart.",
         low=1,
-        high=MOST_ITERATIONS,
+        high=MAX_ITERATIONS,
     )
     realizations: Count = Count(
         "how many are simulated",
         "As in `simulate`.",
         default=USUAL_REALIZATIONS,
         low=2,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     confidence: Confidence = Confidence("of all intervals together, between 0 and 1")
@@ -489,7 +489,7 @@ def _remarks_on_table(
     unmet = any(row.verdict == LOW and row.simulated.realizations < enough for row in means)
     if unmet and any(case.random_sources):
         more = f"{parameter('realizations', enough)} tell more"
-        if enough > MOST_REALIZATIONS:
+        if enough > MAX_REALIZATIONS:
             more = f"compare fewer rows ({parameter('message_bytes')}), and take more realizations"
         add(
             "rare_noise",
@@ -906,7 +906,7 @@ def _in_words(there: list[tuple[int, int]]) -> str:
 def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
     rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
     raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
-    if raw.ndim != 1 or not 2 <= raw.size <= _MOST_SAMPLES:
+    if raw.ndim != 1 or not 2 <= raw.size <= _MAX_SAMPLES:
         raise ValueError(f"{rule}, got {shorten(values)}")
     wrong = ~((raw >= 0) & (raw <= MAX_TICKS / TICKS_PER_SECOND))  # NaN is neither
     if wrong.any():

@@ -45,7 +45,7 @@ from .case import (
     warn_of_unused_costs,
 )
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_REALIZATIONS, MOST_THREADS, counted, first_few
+from .fields import MAX_REALIZATIONS, MAX_THREADS, counted, first_few
 from .hierarchy import Hierarchy
 from .imbalance import Speed
 from .network import Network
@@ -93,14 +93,14 @@ _ROLES = (
     (SpeedNoise,),
 )
 _OF_BURSTS, _OF_LINKS = -1, -2  # among their places
-_MOST = 12  # sources
+_MAX_SOURCES = 12  # sources
 # Of a rank, for each thread.
-_PATH_BYTES = 8 * (3 + len(_QUIET) + _MOST)  # of a time that knows its causes
+_PATH_BYTES = 8 * (3 + len(_QUIET) + _MAX_SOURCES)  # of a time that knows its causes
 _PATHS = 6  # beside those of departures; one of them for messages that forward
 _CURSOR_BYTES = 32  # of each source
 _STANDS_OUT, _MOSTLY = 0.1, 0.5  # of the realizations
 _WAITS_FOR_OTHERS = _RANK_PARTS.index("waits_for_others")
-MOST_ROWS = 1024  # of ranks and operations in the JSON
+MAX_ROWS = 1024  # of ranks and operations in the JSON
 _SHOWN_RANKS = 4  # of those that wait least for others, and of those that wait most
 
 OF_RANKS = (
@@ -357,7 +357,7 @@ class DelayByCause(Answer):
             "on_time": self.on_time * 1e-12,
             "mean_delay": float(self.delay.mean()) * 1e-12,
             "path": self.path_rows(),
-            "ranks": self.rank_rows(MOST_ROWS // 2),
+            "ranks": self.rank_rows(MAX_ROWS // 2),
             "all_ranks": self.all_ranks(),
             "culprits": [{"rank": rank, "share": share} for rank, share in self.culprits()],
         }
@@ -652,7 +652,7 @@ class ExplainQuestion(Question):
         default=1000,
         usual="1,000; for a command fewer where messages are many, and 100 for a schedule",
         low=1,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
@@ -702,13 +702,13 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     check_run_arguments(realizations, seed, "cpu", threads, asked.progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()
-    held = 2 * 8 * (HEAD + len(_QUIET) + _MOST) * realizations
+    held = 2 * 8 * (HEAD + len(_QUIET) + _MAX_SOURCES) * realizations
     memory.check_memory(held, f"the results of {realizations} realizations", available)
     each = case.ranks * _bytes_of_rank(case)
     what = f"the critical paths of {case.ranks} ranks"
     memory.check_memory(held + each, what, available)
     # As many threads as there is memory for: each follows a realization of its own.
-    fit = (available - held) // each if available is not None else threads or MOST_THREADS
+    fit = (available - held) // each if available is not None else threads or MAX_THREADS
     threads = max(1, min(int(threads or core.hardware_threads()), int(fit)))
     program = compile_case(case, links_apart=_has_slow_links(case))
     with memory.check_allocation(what):

@@ -24,7 +24,7 @@ FAR_SLOWER = 2.0
 # Of a candidate whose messages differ in their costs, which takes as long as they are many: a
 # second, or beside more ranks so many times as many as the butterfly's. Those that list their
 # messages (two stages) take longer; beyond so many ranks they are left out.
-_MOST_MESSAGES, _TIMES_MESSAGES, _MOST_LISTED = 2**21, 4, 2**14
+_MAX_MESSAGES, _TIMES_MESSAGES, _MAX_LISTED = 2**21, 4, 2**14
 
 
 class FasterCandidate(NamedTuple):
@@ -59,12 +59,12 @@ def _faster_than_butterfly(ranks: int, network: Network, size: int) -> FasterCan
     if own <= FAR_SLOWER * shortest:  # nothing has fewer rounds
         return None
     levels = isinstance(network, Hierarchy) and bool(network.spans)
-    most = max(_MOST_MESSAGES, _TIMES_MESSAGES * butterfly.rank_rounds())
+    most = max(_MAX_MESSAGES, _TIMES_MESSAGES * butterfly.rank_rounds())
     best, best_name = math.inf, ""
     for name, candidate in known("allreduce").items():
         if candidate.against_noise or not candidate.is_usual(levels=levels):
             continue
-        if ranks > _MOST_LISTED and not candidate.usual:
+        if ranks > _MAX_LISTED and not candidate.usual:
             continue
         try:
             algorithm = candidate.make(ranks, network, size)

@@ -28,19 +28,19 @@ else:
         return lambda function: function
 
 
-MOST_REALIZATIONS = 2**32
+MAX_REALIZATIONS = 2**32
 """Realizations are numbered from 0 to below this."""
-MOST_SEED = 2**64 - 1
-MOST_THREADS = 1024
+MAX_SEED = 2**64 - 1
+MAX_THREADS = 1024
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
 _C = TypeVar("_C", bound="Component")
 _WORDS_SHOWN = 12
 _LETTERS_SHOWN = 200
-_ALL_SHOWN, _MOST_LETTERS = 30, 800  # of a list that is shown whole
-_LEAST_PART = 3  # letters of a word that begins or ends another
-_MOST_HINTS = 3
+_ALL_SHOWN, _MAX_LETTERS = 30, 800  # of a list that is shown whole
+_MIN_PART = 3  # letters of a word that begins or ends another
+_MAX_HINTS = 3
 
 
 Option = Callable[[str, bool], "str | None"]
@@ -335,7 +335,7 @@ def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """Check that a value is one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
-        if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MOST_LETTERS:
+        if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MAX_LETTERS:
             shown = shown[:_WORDS_SHOWN]
             while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
                 shown.pop()
@@ -436,9 +436,9 @@ def did_you_mean(word: Any, allowed: Collection[str]) -> str:
         return ""
     names, part = list(dict.fromkeys(map(str, allowed)))[:1000], word[:40].lower()
     same = [name for name in names if name.lower() == part]
-    whole = same or [name for name in names if len(part) >= _LEAST_PART and part in name.lower()]
+    whole = same or [name for name in names if len(part) >= _MIN_PART and part in name.lower()]
     begin = [name for name in whole if name.lower().startswith(part)]
-    close = sorted(begin or whole, key=lambda name: (len(name), name))[:_MOST_HINTS]
+    close = sorted(begin or whole, key=lambda name: (len(name), name))[:_MAX_HINTS]
     close = close or difflib.get_close_matches(word[:40], names, n=1)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
@@ -493,20 +493,20 @@ def summary(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
-_MOST_LISTED = 20  # of a list, in the text, or the JSON, of what holds it
+_MAX_LISTED = 20  # of a list, in the text, or the JSON, of what holds it
 _FIRST = 3
 
 
 def _listing(values: Sequence[Any], show: Callable[[Any], str]) -> str:
     """The values, or the first of very many and how many there are."""
-    if len(values) <= _MOST_LISTED:
+    if len(values) <= _MAX_LISTED:
         return ", ".join(map(show, values))
     return f"{', '.join(map(show, values[:_FIRST]))}, ... {len(values):,} in all"
 
 
 def _digest(values: Sequence[Any]) -> str:
     """A digest of the values of a long list, where the text is kept as a record."""
-    if len(values) <= _MOST_LISTED:
+    if len(values) <= _MAX_LISTED:
         return ""
     whole = repr(plain_value(tuple(values)) if isinstance(values[0], Component) else values)
     return f"; sha256 of repr {hashlib.sha256(whole.encode()).hexdigest()[:16]}"
@@ -517,7 +517,7 @@ def digested(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: digested(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        if len(value) > _MOST_LISTED:
+        if len(value) > _MAX_LISTED:
             content = json.dumps(value).encode()
             return {"values": len(value), "sha256": hashlib.sha256(content).hexdigest()}
         return [digested(entry) for entry in value]

@@ -37,9 +37,9 @@ _TEMPORARY = re.compile(r"\..+\.(?P<host>[^.]+)\.(?P<pid>[0-9]+)\.[0-9a-f]{16}\.
 _OLD = 24 * 3600  # seconds without a write, after which any temporary file is taken for left behind
 
 #: Bytes of a text that people write, such as a study. Longer ones are refused.
-MOST_TEXT = 2**24
+MAX_TEXT = 2**24
 #: Bytes of a measurement, or of what a program wrote. Longer ones are refused.
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 
 
 def check_replaceable(path: Path) -> None:
@@ -119,7 +119,7 @@ def open_input(path: Path, *, pipe: bool = False) -> BinaryIO:
     return path.open("rb")
 
 
-def read_whole(path: Path, most: int = MOST_BYTES, *, pipe: bool = False) -> bytes:
+def read_whole(path: Path, most: int = MAX_BYTES, *, pipe: bool = False) -> bytes:
     """The content of a file of at most `most` bytes; otherwise as `open_input`."""
     with open_input(path, pipe=pipe) as file:
         long = os.fstat(file.fileno()).st_size > most
@@ -146,7 +146,7 @@ def read_text(path: str | Path, *, pipe: bool = False) -> str:
 
     A byte-order mark at its beginning, as some editors write it, is left out.
     """
-    content = read_whole(Path(path), MOST_TEXT, pipe=pipe)
+    content = read_whole(Path(path), MAX_TEXT, pipe=pipe)
     if compressed := compression(content):
         raise ValueError(f"{path}: {compressed}")
     try:

@@ -18,8 +18,8 @@ from .network import Hockney, LogGOPS
 from .steps import ASK, COPY, EXCHANGE, FORWARD, MESSAGE, Sized, Step, Xor, numbers_per_cycle
 from .units import exact, show_seconds, to_ticks
 
-MOST_MESSAGES = 10**7
-_MOST_LINES = 2**12  # that say what the operations of a call wait for
+MAX_MESSAGES = 10**7
+_MAX_LINES = 2**12  # that say what the operations of a call wait for
 _NS = 1000  # ticks
 _OVERHEAD = (
     "O: a LogGOPSim message does not wait for O at its sender, and costs its receiver the larger "
@@ -144,7 +144,7 @@ class RankOperations:
         before = labels[last.start : last.stop]
         if after:
             before = list(dict.fromkeys([*before, *(labels[number] for number in after)]))
-        if len(before) * len(operations) > _MOST_LINES:
+        if len(before) * len(operations) > _MAX_LINES:
             self.add(["calc 0"], cpu, after, name)  # for which all wait, in place of each for each
             before = labels[-1:]
         where = f" cpu {cpu}\n" if cpu else "\n"
@@ -244,9 +244,9 @@ def check_expressible(case: Case, steps: list[Step]) -> None:
             "algorithm: counts must be at least 1 for GOAL, or the network LogGOPS, where a "
             "message without bytes is as short as one of a byte"
         )
-    if case.rank_rounds() > MOST_MESSAGES:
+    if case.rank_rounds() > MAX_MESSAGES:
         raise ValueError(
-            f"a GOAL schedule holds at most {MOST_MESSAGES} messages, this one about "
+            f"a GOAL schedule holds at most {MAX_MESSAGES} messages, this one about "
             f"{case.rank_rounds()}: lower ranks, cycles or the number of collectives"
         )
 

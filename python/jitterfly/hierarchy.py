@@ -19,9 +19,9 @@ from .network import Network, check_network
 from .steps import Costs
 from .syntax import read_network
 
-MOST_LEVELS = 8
-_MOST_RANKS = 2**30
-_MOST_LISTED = 2**24
+MAX_LEVELS = 8
+_MAX_RANKS = 2**30
+_MAX_LISTED = 2**24
 """Ranks of a case: each message of each step is listed, with its level, which takes memory."""
 _PLACEMENTS = ("block", "cyclic")
 _USUAL_NAMES = ("node", "rack")
@@ -150,7 +150,7 @@ class Hierarchy(Network, kind="hierarchy"):
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse more ranks than can be listed."""
-        if ranks > _MOST_LISTED:
+        if ranks > _MAX_LISTED:
             raise ValueError(f"ranks must be from 1 to 2^24 on a Hierarchy, got {ranks}")
 
     def slots(self, ranks: int) -> Ranks:
@@ -321,8 +321,8 @@ def _read_levels(value: Any) -> tuple[Level, ...]:
         entries = list(value)
     except TypeError:
         raise ValueError(f"{rule}, got {shorten(value)}") from None
-    if not 1 <= len(entries) <= MOST_LEVELS:
-        raise ValueError(f"levels must be from 1 to {MOST_LEVELS}, got {len(entries)}")
+    if not 1 <= len(entries) <= MAX_LEVELS:
+        raise ValueError(f"levels must be from 1 to {MAX_LEVELS}, got {len(entries)}")
     levels = [_read_level(entry, f"levels[{i}]") for i, entry in enumerate(entries)]
     for i, level in enumerate(levels):
         if (level.size is None) != (i + 1 == len(levels)):
@@ -336,7 +336,7 @@ def _read_levels(value: Any) -> tuple[Level, ...]:
     spans = 1
     for level in levels:
         spans *= level.size or 1
-    if spans > _MOST_RANKS:
+    if spans > _MAX_RANKS:
         raise ValueError(f"levels must hold at most 2^30 ranks together, got {spans}")
     return tuple(levels)
 
@@ -356,7 +356,7 @@ def _read_level(entry: Any, name: str) -> Level:
         if isinstance(network, Mapping):
             network = Network.from_dict(read_network(network), name)
     if size is not None:
-        size = check_integer(size, f"{name}: size", 1, _MOST_RANKS)
+        size = check_integer(size, f"{name}: size", 1, _MAX_RANKS)
     try:
         network = check_network(network)
     except ValueError as error:
@@ -378,7 +378,7 @@ def _read_placement(value: Any) -> Any:
         return check_choice(value, "placement", _PLACEMENTS)
     rule = "placement must be 'block', 'cyclic' or a list of distinct slots from 0"
     try:
-        slots = tuple(check_integer(slot, "slots", 0, _MOST_RANKS - 1) for slot in value)
+        slots = tuple(check_integer(slot, "slots", 0, _MAX_RANKS - 1) for slot in value)
     except (TypeError, ValueError):
         raise ValueError(f"{rule}, got {shorten(value)}") from None
     if len(set(slots)) != len(slots):

@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-MOST_RANKS = 2**24
+MAX_RANKS = 2**24
 """Ranks of a case whose ranks are not alike: something is kept of each."""
 _MAX_TIMES = 2**27  # 1 GB
 _SLOWEST = 10**6
@@ -156,7 +156,7 @@ class OneLate(Arrival, kind="one_late"):
 
     def __post_init__(self) -> None:
         to_ticks(self.delay, "delay")
-        object.__setattr__(self, "rank", check_integer(self.rank, "rank", 0, MOST_RANKS - 1))
+        object.__setattr__(self, "rank", check_integer(self.rank, "rank", 0, MAX_RANKS - 1))
 
     def delays(self, ranks: int, cycles: int) -> Ticks:
         if self.rank >= ranks:
@@ -324,7 +324,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
         warn_of_small_factor(self.factor, "SlowNodes")
-        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        width = check_integer(self.node_ranks, "node_ranks", 1, MAX_RANKS)
         object.__setattr__(self, "node_ranks", width)
         object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))
 
@@ -756,10 +756,10 @@ class OnNodes(Hosts, kind="nodes"):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))
-        width = check_integer(self.node_ranks, "node_ranks", 1, MOST_RANKS)
+        width = check_integer(self.node_ranks, "node_ranks", 1, MAX_RANKS)
         object.__setattr__(self, "node_ranks", width)
         if self.every is not None:
-            object.__setattr__(self, "every", check_integer(self.every, "every", 1, MOST_RANKS))
+            object.__setattr__(self, "every", check_integer(self.every, "every", 1, MAX_RANKS))
 
     def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
         check_ranks(ranks, "hosts")
@@ -860,7 +860,7 @@ def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
 
 def check_ranks(ranks: int, why: str = "arrival or speed") -> None:
     """Refuse more ranks than can be told apart; `why` names the fields that tell them apart."""
-    if ranks > MOST_RANKS:
+    if ranks > MAX_RANKS:
         raise ValueError(f"ranks must be from 1 to 2^24 with {why}, got {ranks}")
 
 
@@ -966,7 +966,7 @@ def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, nam
 def _check_drawn(speed: Component, name: str, high: int) -> None:
     """Check what nodes' factors are drawn with: a number from 0 to `high`, node_ranks and seed."""
     _check_number(speed, name, high)
-    for own, low, most in (("node_ranks", 1, MOST_RANKS), ("seed", 0, 2**32 - 1)):
+    for own, low, most in (("node_ranks", 1, MAX_RANKS), ("seed", 0, 2**32 - 1)):
         object.__setattr__(speed, own, check_integer(getattr(speed, own), own, low, most))
 
 
@@ -985,7 +985,7 @@ def _check_places(values: Any, name: str) -> tuple[int, ...]:
     try:
         if isinstance(given, str):
             given = [int(part) for part in given.split()]
-        places = tuple(check_integer(value, name, 0, MOST_RANKS - 1) for value in given)
+        places = tuple(check_integer(value, name, 0, MAX_RANKS - 1) for value in given)
     except (TypeError, ValueError):
         raise ValueError(f"{rule}, got {shorten(values)}") from None
     if not places or len(set(places)) < len(places):

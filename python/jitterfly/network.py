@@ -35,7 +35,7 @@ from .units import (
     to_ticks,
 )
 
-MOST_BYTES = 2**62
+MAX_BYTES = 2**62
 _LONG_BYTE = 1e-4  # seconds: 10 kB/s, below any network; HM18's step of 1 byte is shorter
 _BANDWIDTH = re.compile(
     r"\s*([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})\s*([kMGTP]?|[KMGTP]i)(B|b|bit)(?:/s|ps)\s*"
@@ -98,7 +98,7 @@ class Network(Component, ABC):
     @property
     def largest_message(self) -> int:
         """The largest message that the model knows, bytes."""
-        return MOST_BYTES
+        return MAX_BYTES
 
     @abstractmethod
     def costs(self, message_bytes: int) -> Costs:
@@ -281,11 +281,11 @@ class LogGOPS(Network, kind="loggops"):
 
     def __post_init__(self) -> None:
         if self.S is not None:
-            object.__setattr__(self, "S", read_size(self.S, "S", 1, MOST_BYTES))
+            object.__setattr__(self, "S", read_size(self.S, "S", 1, MAX_BYTES))
 
     @property
     def largest_message(self) -> int:
-        return MOST_BYTES if self.S is None else self.S
+        return MAX_BYTES if self.S is None else self.S
 
     def costs(self, message_bytes: int) -> Costs:
         n = message_bytes

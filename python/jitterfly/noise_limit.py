@@ -58,13 +58,13 @@ from .unseen_noise import SourceHits, may_lack
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}
 """The fields that can be looked for, and the word that stands for each."""
-MOST_SHARE = 0.9  # of the CPU's time that noise takes: more is not tried
-_LEAST_SHARE = 1e-9
+MAX_SHARE = 0.9  # of the CPU's time that noise takes: more is not tried
+_MIN_SHARE = 1e-9
 _LONGEST_PERIOD = 1e5  # seconds
 _LONGEST_STEP = 3.0  # of ln p: no first step is longer
-_MOST_EVALUATIONS = 100
+_MAX_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
-_LEAST_RATIO = 1e-3  # a slowdown below it is as far below any limit
+_MIN_RATIO = 1e-3  # a slowdown below it is as far below any limit
 _USUAL_TRIES = 25  # values that it takes, about
 
 
@@ -76,7 +76,7 @@ class NoiseLimitRow(NamedTuple):
     """The noise that keeps the mean slowdown at the limit on so many ranks.
 
     `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
-    take `MOST_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
+    take `MAX_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
     `value` or an end of it is NaN where the realizations do not tell it. `share` is that of the
     CPU's time which the noise takes with that value. `may_lack` is how much the mean completion
     with the value may lack, seconds, since too few hits of other noise are expected; the interval's
@@ -190,7 +190,7 @@ class NoiseLimitTable(Answer):
     def value_or_words(self, row: NoiseLimitRow) -> Estimate | str:
         """The value of a row, or why it has none."""
         if row.state == ALWAYS:
-            return f"any, to {100 * MOST_SHARE:g} % of the CPU"
+            return f"any, to {100 * MAX_SHARE:g} % of the CPU"
         return "none keeps it" if row.state == NEVER else row.value
 
     def notes(self) -> list[Note]:
@@ -293,8 +293,8 @@ class LookedFor(NamedTuple):
     def least_share(self) -> float:
         """Hardly any noise: no time is below some ticks, and none beyond days."""
         if self.field == "duration":
-            return max(_LEAST_SHARE, 4 / TICKS_PER_SECOND / self.known)
-        return max(_LEAST_SHARE, self.known / _LONGEST_PERIOD)
+            return max(_MIN_SHARE, 4 / TICKS_PER_SECOND / self.known)
+        return max(_MIN_SHARE, self.known / _LONGEST_PERIOD)
 
     @property
     def words(self) -> str:
@@ -484,7 +484,7 @@ def _limit(
 
     @cache
     def tried(part: float) -> tuple[Case, SlowdownRow]:
-        return run(part * MOST_SHARE)
+        return run(part * MAX_SHARE)
 
     @cache
     def allowed(part: float) -> Estimate:
@@ -507,11 +507,11 @@ def _limit(
         def rising(part: float) -> float:
             ratio = float(getattr(allowed(part), end))
             ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
-            return math.log(max(ratio, _LEAST_RATIO) / at_most)
+            return math.log(max(ratio, _MIN_RATIO) / at_most)
 
         return rising
 
-    least_part = looked_for.least_share / MOST_SHARE
+    least_part = looked_for.least_share / MAX_SHARE
     quiet, mean = tried(least_part)[1][1:3]
     of_mean = mean.confidence, mean.realizations
     if quiet == 0:
@@ -536,7 +536,7 @@ def _limit(
         parts.append(part)
     # Where the range that is tried ends, nothing was found.
     shares = [
-        MOST_SHARE * part * widened if 1.01 * least_part < part < 0.999 else math.nan
+        MAX_SHARE * part * widened if 1.01 * least_part < part < 0.999 else math.nan
         for part, widened in zip(parts, (1.0, 1 - _TOLERANCE, 1 + _TOLERANCE), strict=True)
     ]
     alone = excess("high", lacks)(least_part)
@@ -597,7 +597,7 @@ def _regula_falsi(
     rising: Callable[[float], float], bracket: list[float], values: list[float], tolerance: float
 ) -> float:
     """The straight line through both ends, and every third time the middle."""
-    for turn in range(_MOST_EVALUATIONS):
+    for turn in range(_MAX_EVALUATIONS):
         (a, b), (f, g) = bracket, values
         if b - a <= tolerance:
             break

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 """Of a table in a notebook."""
 
 

@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .algorithms.algorithm import MOST_ROUNDS
+from .algorithms.algorithm import MAX_ROUNDS
 from .algorithms.library_choice import LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case
 from .compare_measured import UNITS, read_times
 from .distributions import Empirical, Exponential
 from .faster_algorithm import algorithm_cautions
-from .fields import MOST_REALIZATIONS, FieldError, naming_fields, parameter, shorten
+from .fields import MAX_REALIZATIONS, FieldError, naming_fields, parameter, shorten
 from .measured import Histogram, Measured
 from .measured.infer import (
     Base,
@@ -72,18 +72,18 @@ FIT, EXCESS = "fit", "excess"
 """More of them: a line through the base times of several sizes; none, so that it is left out."""
 HIGH, LOW, ALIKE, NONE = "too long", "too short", "not told apart", ""
 USUAL_REALIZATIONS = 20_000
-_LEAST_REALIZATIONS = 500
-_MOST_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
+_MIN_REALIZATIONS = 500
+_MAX_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
 _ROUNDS = 8  # of corrections
 _REPEATED = (3, 2)  # times as many realizations for the ratio: on the measured and the other ranks
 _SMOOTHED = (0.05, 0.3)  # of the logarithm of the number of hits: ratios are alike within
 _FEW = 8  # iterations beyond, or not beyond, a time: their ratio is that of the neighbours
-_MOST_POINTS = 20_000  # of a distribution
+_MAX_POINTS = 20_000  # of a distribution
 _HALF_TICK = 0.5 / TICKS_PER_SECOND
 _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
 _LONGEST = 2**53 / TICKS_PER_SECOND  # seconds: up to there doubles tell ticks apart
 _OTHER_NETWORK = 1.25  # times the base time
-_MOST_ROWS = 8
+_MAX_ROWS = 8
 NEAR = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
 """Relative ends of intervals beyond which a note says how little is known."""
 
@@ -156,7 +156,7 @@ class InferNoiseQuestion(CollectiveParameters):
             option=None,
         )
     )
-    ranks: Count = required(Count("how many ranks there were", low=2, high=2**MOST_ROUNDS))
+    ranks: Count = required(Count("how many ranks there were", low=2, high=2**MAX_ROUNDS))
     _: KW_ONLY
     start: Choice[str] = Choice(
         "fresh: each iteration began after a barrier, which waits for detours that are under way; "
@@ -189,8 +189,8 @@ class InferNoiseQuestion(CollectiveParameters):
         "how many are simulated each time",
         "Fewer on so many ranks that it would take long, which a note says.",
         default=USUAL_REALIZATIONS,
-        low=_LEAST_REALIZATIONS,
-        high=MOST_REALIZATIONS,
+        low=_MIN_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
@@ -538,7 +538,7 @@ class _Engine:
 def _affordable(asked: InferNoiseQuestion, ranks: int) -> int:
     """Return how many realizations of so many ranks take some seconds."""
     messages = max(asked.case_of(ranks).loops[-1].rank_rounds(), 1)
-    return max(min(asked.realizations, int(_MOST_MESSAGES / messages)), _LEAST_REALIZATIONS)
+    return max(min(asked.realizations, int(_MAX_MESSAGES / messages)), _MIN_REALIZATIONS)
 
 
 def _renewal(histogram: Histogram, start: str) -> RenewalNoise:
@@ -631,7 +631,7 @@ def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> t
     first, last = detours.low[0], detours.low[-1]
     exponents = range(math.floor(math.log10(first)), math.ceil(math.log10(max(last, first))) + 1)
     marks = [m * 10.0**e for e in exponents for m in (1, 2, 5) if first < m * 10.0**e < last]
-    every = max(1, -(-len(marks) // (_MOST_ROWS - 1)))
+    every = max(1, -(-len(marks) // (_MAX_ROWS - 1)))
     rows = []
     for duration in [float(first), *marks[::every]]:
         at = np.array([duration - _HALF_TICK])
@@ -652,7 +652,7 @@ class PredictQuestion(InferNoiseQuestion):
 
     _: KW_ONLY
     to: Count = required(
-        Count("the number of ranks that is asked about", low=2, high=2**MOST_ROUNDS)
+        Count("the number of ranks that is asked about", low=2, high=2**MAX_ROUNDS)
     )
     base_there: BaseTime = BaseTime(
         "the time without noise on that many ranks: a time, or LOW..HIGH between which it lies; "
@@ -899,9 +899,9 @@ class _Scaled:
     def points(self) -> Floats:
         """The excesses at which the distribution is known, ascending."""
         rising = np.unique(self.hits.excess)
-        if len(rising) <= _MOST_POINTS:
+        if len(rising) <= _MAX_POINTS:
             return rising
-        chosen = np.linspace(0, len(rising) - 1, _MOST_POINTS).round().astype(int)
+        chosen = np.linspace(0, len(rising) - 1, _MAX_POINTS).round().astype(int)
         return rising[np.unique(np.append(chosen, np.arange(len(rising) - 1000, len(rising))))]
 
     @cached_property

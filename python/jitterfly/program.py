@@ -58,8 +58,8 @@ STATISTICS = ("max", "min", "mean")
 _KIND, _ROUND, _FLAGS, _DRAW, _ROW, _MAP, _WORK, _DELAY = range(8)
 _OWN_WORK, _OWN_DELAY = 1, 2  # what ranks have of their own in a COMPUTE step
 _BLOCK = 1 << 16  # realizations reduced at once
-_MOST_LISTED = 2**27  # messages: 1.5 GB
-_MOST_KEPT = 1024
+_MAX_LISTED = 2**27  # messages: 1.5 GB
+_MAX_CACHED_PROGRAMS = 1024
 _kept: dict[Collective, npt.NDArray[np.int64]] = {}  # the oldest first
 
 
@@ -438,11 +438,11 @@ def _engine_steps(
                 lists.append(compiled.listed_messages(number))
                 places[same] = end, end + len(lists[-1])
                 end = places[same][1]
-            if end > _MOST_LISTED:
+            if end > _MAX_LISTED:
                 raise ValueError(
                     f"ranks must be fewer for this algorithm on this network: of a cycle's "
                     f"messages {end} or more are in steps that list them (those of unequal sizes, "
-                    f"or on several levels of a Hierarchy), at most {_MOST_LISTED} fit"
+                    f"or on several levels of a Hierarchy), at most {_MAX_LISTED} fit"
                 )
             place = step.place if half else 0
             steps.append((*head, LISTED, *places[same], place, costs[0], step.repeat))
@@ -686,7 +686,7 @@ def _noise_free(case: Collective, poll: Poll | None = None) -> npt.NDArray[np.in
         loops = (_of_loop(loop, poll).ravel() for loop in reversed(case.loops))
         found = join_loops(case, loops).reshape(-1, 3)
         found.setflags(write=False)
-        if len(_kept) >= _MOST_KEPT:
+        if len(_kept) >= _MAX_CACHED_PROGRAMS:
             _kept.pop(next(iter(_kept)), None)
         _kept[case] = found
     return found

@@ -18,10 +18,10 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 from .algorithms import Algorithm
 from .algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from .backends import BACKENDS, backend_named
-from .case import MOST_CYCLES, Case, check_case, read_algorithm
+from .case import MAX_CYCLES, Case, check_case, read_algorithm
 from .fields import (
-    MOST_SEED,
-    MOST_THREADS,
+    MAX_SEED,
+    MAX_THREADS,
     NO_DEFAULT,
     Component,
     Converted,
@@ -36,7 +36,7 @@ from .fields import (
     plain_value,
     shorten,
 )
-from .network import MOST_BYTES, USUAL_NETWORK, Network, check_network
+from .network import MAX_BYTES, USUAL_NETWORK, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
 from .syntax import (
@@ -210,7 +210,7 @@ class Seed(Count):
     """The number that the draws begin with."""
 
     def __init__(self, help: str, more: str = "", **options: Any) -> None:
-        super().__init__(help, more, low=0, high=MOST_SEED, **options)
+        super().__init__(help, more, low=0, high=MAX_SEED, **options)
 
 
 class OptionalCount(Parameter[int | str | None, int | None]):
@@ -323,7 +323,7 @@ class Bytes(Parameter[int | str, int]):
 
     def _read(self, value: Any, name: str, given: Mapping[str, Any]) -> int:
         least = given.get("network", Network).smallest_message
-        return read_size(value, name, least, MOST_BYTES)
+        return read_size(value, name, least, MAX_BYTES)
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
         if "," in text:
@@ -445,7 +445,7 @@ class Threads(Parameter[int | None, int | None]):
         )
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
-        return read_count(text, name, 1, MOST_THREADS)
+        return read_count(text, name, 1, MAX_THREADS)
 
 
 class Progress(Parameter[Callable[[int, int], object] | None, Callable[[int, int], object] | None]):
@@ -523,7 +523,7 @@ class CollectiveParameters(Question):
     )
     message_bytes: Bytes = Bytes("message size", "As in `Case`, bytes.", default=8, option="bytes")
     cycles: Count = Count(
-        "collectives in a row; the end of the last one counts", default=1, low=1, high=MOST_CYCLES
+        "collectives in a row; the end of the last one counts", default=1, low=1, high=MAX_CYCLES
     )
     compute_time: Duration = Duration(
         "CPU time of a compute phase before each", "Seconds.", default=0.0, usual="0"

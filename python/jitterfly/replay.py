@@ -27,8 +27,8 @@ from .simulate import ready_times
 from .steps import DRAWS_PER_CYCLE
 from .units import TICKS_PER_SECOND, to_ticks
 
-MOST_RANKS = 128
-MOST_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could tell them apart
+MAX_RANKS = 128
+MAX_MESSAGES = 20_000  # also the most noise intervals: beyond, nobody could tell them apart
 
 ORIGINAL, COPY, FORWARD = "original", "copy", "forward"
 COMPUTE, RECEIVE, SEND, PASS_ON = "compute", "receive", "send", "pass on"
@@ -368,14 +368,14 @@ def check_size(case: Case) -> None:
         )
     if case.barrier is not None:
         raise ValueError("a trace shows the collective alone: barrier must be left out")
-    if case.ranks > MOST_RANKS:
-        raise ValueError(f"ranks must be from 1 to {MOST_RANKS} for a trace, got {case.ranks}")
+    if case.ranks > MAX_RANKS:
+        raise ValueError(f"ranks must be from 1 to {MAX_RANKS} for a trace, got {case.ranks}")
     rounds, algorithm = case.log2_ranks, case.algorithm
     each = rounds + len(algorithm.levels(case.ranks)) + algorithm.forwards(case.ranks)
     messages = case.cycles * case.ranks * max(each, 1)
-    if messages > MOST_MESSAGES:
+    if messages > MAX_MESSAGES:
         raise ValueError(
-            f"a trace shows at most {MOST_MESSAGES} messages, these may be {messages}: "
+            f"a trace shows at most {MAX_MESSAGES} messages, these may be {messages}: "
             "lower ranks or cycles"
         )
     # However long the realization is, it is no shorter than without noise.
@@ -385,8 +385,8 @@ def check_size(case: Case) -> None:
 def check_intervals(case: Case, end: int) -> None:
     """Raise ValueError if there are too many noise intervals up to the tick `end`."""
     count = sum(case.ranks * noise.intervals_in(end) for noise in case.noise)
-    if count > MOST_MESSAGES:
+    if count > MAX_MESSAGES:
         raise ValueError(
-            f"a trace shows at most {MOST_MESSAGES} noise intervals, these are about {count:.0f}: "
+            f"a trace shows at most {MAX_MESSAGES} noise intervals, these are about {count:.0f}: "
             "lower ranks, cycles or compute_time, or take a longer period"
         )

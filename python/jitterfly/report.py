@@ -24,7 +24,7 @@ from .answer import Answer, show, show_digits, show_time, units_of
 from .answer import Report as TextReport
 from .answer import ShownTable as Table
 from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
-from .files import MOST_TEXT, check_output, read_whole, write_whole
+from .files import MAX_TEXT, check_output, read_whole, write_whole
 from .measured.description import comparison_table, describe, description_lines
 from .measured.formats.text import UnknownFormat
 from .measured.load import load
@@ -48,9 +48,9 @@ _WIDE = 600.0  # points: two panels of our figures stay below
 Facts = tuple[tuple[str, str], ...]
 ENDINGS = (".html", ".htm")
 _OPEN = 60  # rows of a table that stands open
-_MOST_ROWS = 2000  # of a table in a page
+_MAX_ROWS = 2000  # of a table in a page
 _SAME = 50  # cells that are asked whether they have a part in common
-_MOST_VALUES = 8  # of an axis
+_MAX_VALUES = 8  # of an axis
 _FULL_PERIODS = 4  # parts of a recording that periods are looked for in
 
 
@@ -508,8 +508,8 @@ def _shown_table(table: Table) -> Html:
     rows = len(table.rows)
     if rows <= _OPEN:
         return join([tag("h3", table.title) if table.title else Html(), grid(table)])
-    cut = replace(table, rows=table.rows[:_MOST_ROWS])
-    more = f", the first {_MOST_ROWS:,} of which are here" if rows > _MOST_ROWS else ""
+    cut = replace(table, rows=table.rows[:_MAX_ROWS])
+    more = f", the first {_MAX_ROWS:,} of which are here" if rows > _MAX_ROWS else ""
     name = f"{table.title or 'table'} ({rows:,} rows{more})"
     return tag("details", tag("summary", name), grid(cut))
 
@@ -582,7 +582,7 @@ def _no_result(path: Path, error: UnknownFormat) -> str:
 def _saved(file: Path) -> dict[str, Any] | None:
     """Return what a command of ours wrote or printed as JSON; None for another file."""
     try:
-        content = json.loads(read_whole(file, MOST_TEXT))
+        content = json.loads(read_whole(file, MAX_TEXT))
     except (ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and "jitterfly" in content else None
@@ -733,7 +733,7 @@ def _asked(results: Results) -> Facts:
             f"{int(value.label):,}" if value.label.isdecimal() else value.label
             for value in axis.values
         ]
-        facts.append((axis_title(results.study, axis.name), first_few(labels, _MOST_VALUES)))
+        facts.append((axis_title(results.study, axis.name), first_few(labels, _MAX_VALUES)))
     if len(results.study.variants) > 1:
         facts.append(("variants", first_few([one.label for one in results.study.variants], 8)))
     cells = results.cells[:_SAME]

@@ -222,7 +222,7 @@ class Result:
                   *(f"p{100 * q:g}" for q in levels)]  # fmt: skip
         rows = []
         for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
-            : optional_packages.MOST_ROWS
+            : optional_packages.MAX_ROWS
         ]:
             samples = self.column(name)
             mean = mean_time(self.case, samples, quiet)

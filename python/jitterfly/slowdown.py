@@ -20,7 +20,7 @@ from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_fo
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .backends import check_backend
 from .case import (
-    MOST_CYCLES,
+    MAX_CYCLES,
     Case,
     check_effective,
     leaves_switches,
@@ -31,7 +31,7 @@ from .distributions import Distribution
 from .distributions.distribution import Drawn
 from .faster_algorithm import algorithm_cautions, faster_candidate
 from .fields import (
-    MOST_REALIZATIONS,
+    MAX_REALIZATIONS,
     Component,
     Converted,
     FieldError,
@@ -79,8 +79,8 @@ NO_EVENT = (
     "realizations, unless waits absorb such delays"
 )
 _SHOWN = 8  # numbers in a note
-MOST_RESAMPLES = 1000
-_LEAST_RESAMPLES = 5
+MAX_RESAMPLES = 1000
+_MIN_RESAMPLES = 5
 _RESAMPLED = 5  # a resampled recording has one realization for so many
 _LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
@@ -321,7 +321,7 @@ class CollectiveQuestion(CollectiveParameters):
         "From 2.",
         default=USUAL_REALIZATIONS,
         low=2,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
@@ -387,7 +387,7 @@ class SlowdownQuestion(CollectiveQuestion):
         "(docs/statistics.md), intervals are wider. From 5; 0: none.",
         default=0,
         low=0,
-        high=MOST_RESAMPLES,
+        high=MAX_RESAMPLES,
         part=EFFORT,
     )
 
@@ -473,8 +473,8 @@ def can_resample(noise: Noise) -> bool:
 
 
 def _check_resamples(resamples: int, noise: Sequence[Noise]) -> None:
-    if 0 < resamples < _LEAST_RESAMPLES:
-        rule = f" must be 0, or from {_LEAST_RESAMPLES} to {MOST_RESAMPLES}, got {resamples}"
+    if 0 < resamples < _MIN_RESAMPLES:
+        rule = f" must be 0, or from {_MIN_RESAMPLES} to {MAX_RESAMPLES}, got {resamples}"
         raise FieldError("resamples", rule)
     if resamples and not any(map(can_resample, noise)):
         rule = " must be 0 without a recording that is replayed from places that are drawn, got "
@@ -636,7 +636,7 @@ def steady_notes(case: Case, simulated: float) -> list[Note]:
     needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
     count = counted(case.cycles, "cycle")
     remedy = f"take {parameter('cycles', needed)} or more"
-    if needed > MOST_CYCLES:
+    if needed > MAX_CYCLES:
         which = f"{'a longer' if case.compute_time else 'the'} {parameter('compute_time')}"
         remedy = f"give {which} between collectives, and more cycles"
     told = (

@@ -259,7 +259,7 @@ ASK = 8
 SENDS_ONLY, RECEIVES_ONLY = 16, 32
 """Flags of MESSAGE: ranks do the first half of the step, and later the other, so that a rank sends
 several messages before it waits for one. See `Step.place`."""
-MOST_WINDOW = 1024
+MAX_WINDOW = 1024
 """Messages that a rank may have sent before it receives one."""
 
 STARTS_CLOCK, OWN_TIME = 64, 128

@@ -66,8 +66,8 @@ _SHARE = re.compile(
 )
 _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 # TOML and Python have no other 1e6. A small float is rather a time or a share in the wrong place.
-_LEAST_FLOAT = 10.0
-_MOST_VALUES = 10_000  # in a list
+_MIN_FLOAT = 10.0
+_MAX_VALUES = 10_000  # in a list
 _CALL = re.compile(r"([A-Za-z]{1,40})\s*\((.*)\)", re.DOTALL)
 _PART = re.compile(r"([A-Za-z_]{1,40})\s*\((.*)\)", re.DOTALL)
 NETWORK_PRESETS = {
@@ -481,7 +481,7 @@ def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int
 def _is_whole_float(value: Any) -> bool:
     """Return whether a value is a count written as 1e6."""
     number = isinstance(value, (float, np.floating))
-    return number and value >= _LEAST_FLOAT and float(value).is_integer()
+    return number and value >= _MIN_FLOAT and float(value).is_integer()
 
 
 def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
@@ -504,8 +504,8 @@ def _read_numbers(value: Any, name: str, units: bool) -> list[int]:
                 numbers += _read_range(piece, name, units)
         else:
             numbers.append(_read_number(part, name, 0, 2**62, units))
-    if not numbers or len(numbers) > _MOST_VALUES:
-        raise ValueError(f"{name} must hold from 1 to {_MOST_VALUES} values, got {len(numbers)}")
+    if not numbers or len(numbers) > _MAX_VALUES:
+        raise ValueError(f"{name} must hold from 1 to {_MAX_VALUES} values, got {len(numbers)}")
     twice = sorted(one for one, times in Counter(numbers).items() if times > 1)
     if twice:
         raise ValueError(f"{name} has the value {twice[0]} twice")
@@ -525,8 +525,8 @@ def _read_range(text: str, name: str, units: bool) -> list[int]:
         every = _parse_number(step, name, units)
         if high < low or not every:
             raise ValueError(f"{name}: a range must ascend, in steps above 0, got {shorten(text)}")
-        if (high - low) // every >= _MOST_VALUES:
-            raise ValueError(f"{name}: {shorten(text)} has more than {_MOST_VALUES} values")
+        if (high - low) // every >= _MAX_VALUES:
+            raise ValueError(f"{name}: {shorten(text)} has more than {_MAX_VALUES} values")
         return [*range(low, high, every), high]
     if not 0 < low <= high:
         raise ValueError(

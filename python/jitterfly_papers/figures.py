@@ -92,8 +92,8 @@ def published_figures(study: Study) -> list[str]:
     return kinds
 
 
-LEAST_MEANS = 20  # so many separate 30-run means show a spread
-MOST_CELLS = 6
+MIN_MEANS = 20  # so many separate 30-run means show a spread
+MAX_CELLS = 6
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class FewRunMeans:
 
 
 def few_runs(
-    results: Results, observable: str | None = None, most: int = MOST_CELLS
+    results: Results, observable: str | None = None, most: int = MAX_CELLS
 ) -> list[FewRunMeans]:
     """The cells where 30-run means scatter most, in the study's order.
 
@@ -135,7 +135,7 @@ def few_runs(
             for number, cell in enumerate(results.cells)
             if name in cell.summaries
             and (few := few_runs_of(cell, name))
-            and min(cell.realizations, cell.cell.raw_limit) >= LEAST_MEANS * RUNS
+            and min(cell.realizations, cell.cell.raw_limit) >= MIN_MEANS * RUNS
         ]
         widest = sorted(
             ((float(few.high / few.low), number) for few, number in known if few.low > 0),

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from jitterfly.congestion.case import DELAYS, CongestionCase
 from jitterfly.congestion.simulate import CongestionResult, simulate_congestion, slowdown_percent
 from jitterfly.congestion.topology import NAMED, ROUTINGS, FatTree, Topology
-from jitterfly.fields import MOST_SEED, check_choice, check_integer
+from jitterfly.fields import MAX_SEED, check_choice, check_integer
 from jitterfly.stats import Estimate
 
 MEASURED = FatTree((12, 12, 4), (1, 12, 12))
@@ -120,7 +120,7 @@ def map_settings(maps: dict[str, Topology], *, quick: bool = False) -> list[Sett
 def check_settings(realizations: int, seed: int) -> tuple[int, int]:
     """Raise ValueError if `run_settings` could not take these."""
     realizations = check_integer(realizations, "realizations", 2, 10**7)
-    return realizations, check_integer(seed, "seed", 0, MOST_SEED)
+    return realizations, check_integer(seed, "seed", 0, MAX_SEED)
 
 
 def run_settings(

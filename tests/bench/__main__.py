@@ -188,7 +188,7 @@ def run(
     network = congestion.measured() if rates.peers else None
     known = None
     if plan.loggopsim is not None:
-        most = min(ranks, loggopsim.MOST_RANKS)
+        most = min(ranks, loggopsim.MAX_RANKS)
         known = loggopsim.compare(plan.loggopsim, most, rates.repeats, rates.seconds, tell)
     result = result_of(found, rates, tell)
     own = {"sources": plan.sources, "collectives": plan.collectives, "loggopsim": plan.loggopsim}

@@ -34,7 +34,7 @@ COUNTED = 2**12
 a second for ten thousand steps of a child process. The case that the goals are about is counted at
 its own size."""
 COUNTED_CASE = 2**12, "butterfly", "periodic"
-MOST_STEPS, MOST_STEPS_OF_COUNTED_CASE = 2**18, 2**22
+MAX_STEPS, MAX_STEPS_OF_COUNTED_CASE = 2**18, 2**22
 """Steps of a child process at most. Copies under network jitter can take more."""
 WARP_SCHEDULERS, WARP = 4, 32  # per multiprocessor, since compute capability 7.0
 # CUdevice_attribute, CUDA driver API
@@ -143,7 +143,7 @@ class Counter:
             case = programs(key[2], NOISES[noise])[program]
             engine = compile_case(case)
             try:
-                most = MOST_STEPS_OF_COUNTED_CASE if key[2] == COUNTED_CASE[0] else MOST_STEPS
+                most = MAX_STEPS_OF_COUNTED_CASE if key[2] == COUNTED_CASE[0] else MAX_STEPS
                 one, two = (core.count_instructions(engine, SEED, n, most) for n in (1, 2))
             except RuntimeError as error:
                 self._known[key] = None

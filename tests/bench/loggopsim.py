@@ -27,7 +27,7 @@ from .measure import CPU, SEED, Contestant, DisagreementError, calibrate, engine
 
 NAME, NOISE = "LogGOPSim", "at start"
 LATENCY, OVERHEAD, COMBINE = 1000, 100, 1  # ns, as are all its times
-MOST_RANKS = 2**16
+MAX_RANKS = 2**16
 """The schedule is a text of about 100 bytes per rank and round."""
 
 

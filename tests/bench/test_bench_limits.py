@@ -138,9 +138,9 @@ def test_a_case_with_too_many_instructions_has_no_count(monkeypatch):
     """And those after it are counted all the same."""
     count(jf.Case(4, network=jf.Hockney("1us", "1ns", 1e-10)))  # or skip
     counter = limits.Counter(lambda line: None)
-    monkeypatch.setattr(limits, "MOST_STEPS", 1000)
+    monkeypatch.setattr(limits, "MAX_STEPS", 1000)
     assert counter.count("butterfly", "periodic", 16) is None
-    monkeypatch.setattr(limits, "MOST_STEPS", 10**6)
+    monkeypatch.setattr(limits, "MAX_STEPS", 10**6)
     assert counter.count("butterfly", "periodic", 16) is None  # not tried again
     found = counter.count("butterfly", "no noise", 16)
     assert found["ranks"] == 16

@@ -175,7 +175,7 @@ def test_a_bound(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="x must be at most 1 MiB long, and is longer"):
         files.read_whole(file, 2**20)
     with file.open("wb") as sparse:
-        sparse.truncate(files.MOST_BYTES + 1)
+        sparse.truncate(files.MAX_BYTES + 1)
     with in_seconds(1), pytest.raises(ValueError, match="at most 1 GiB long"):
         files.read_whole(file)
     with pytest.raises(ValueError, match="at most 16 MiB long"):

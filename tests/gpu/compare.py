@@ -40,7 +40,7 @@ PATHS = (
 COLLECTIVES = ((5, 1000, 205), (63, 300, 17), (500, 40, 3))
 ALLTOALLS = [f"{name}_alltoall" for name in ("linear", "pairwise", "bruck")]
 NETWORK = LogGOPS(L="1us", o="100ns", g="200ns", G="1ns", gamma="0.1ns")
-MOST_FAILURES = 20  # after an illegal access every call fails
+MAX_FAILURES = 20  # after an illegal access every call fails
 
 Ticks = Callable[[str], np.ndarray]  # of a backend
 
@@ -132,7 +132,7 @@ def main() -> int:
         if wrong := difference(ticks):
             failures += 1
             print(f"DIFFERS: {part}, {name}: {wrong}", flush=True)
-        if failures == MOST_FAILURES:
+        if failures == MAX_FAILURES:
             break
     if failures:
         print(f"{compared} cases: {failures} differ")

@@ -16,7 +16,7 @@ from .schedules import SCHEDULE_NETWORK, write_schedule
 
 COMPARED, LARGEST = 2**25, (2**27, 2**30)  # ranks
 SCHEDULE = (256, 60)  # ranks, cycles
-COUNTS, MOST_ON_CPU = (256, 4096, 65536), 4096  # realizations
+COUNTS, MAX_ON_CPU = (256, 4096, 65536), 4096  # realizations
 
 case = measure.programs(COMPARED, measure.NOISES["periodic"])["butterfly"]
 a, b = (simulate(case, 1, seed=7, backend=x).ticks for x in ("cuda", "cpu"))
@@ -37,7 +37,7 @@ for noise in (PeriodicNoise("1ms", "10us"), RenewalNoise("990us", "10us")):
     for count in COUNTS:
         times, found = {}, {}
         for backend in ("cuda", "cpu"):
-            some = min(count, MOST_ON_CPU) if backend == "cpu" else count
+            some = min(count, MAX_ON_CPU) if backend == "cpu" else count
             start = time.perf_counter()
             found[backend] = _core.simulate_schedule(*compiled, 7, 0, some, backend=backend)
             times[backend] = 1e9 * (time.perf_counter() - start) / some / schedule.operations

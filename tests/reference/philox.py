@@ -28,7 +28,7 @@ MORE_JITTER = {"original": 0xB00, "copy": 0xC00, "forward": 0xD00}
 
 LOW_HALVES = 1 << 31  # with a purpose: blocks of the low halves of its draws
 DRAWS_PER_CYCLE = 64
-MOST_CYCLES = 1 << 17
+MAX_CYCLES = 1 << 17
 MIRROR_STEPS = 2 * DRAWS_PER_CYCLE  # a copy draws as the same step does, so many steps later
 
 
@@ -39,7 +39,7 @@ def draw_of_step(cycle, number):
     can be, steps 64 to 127 follow in the same way, and so on.
     """
     plane, place = divmod(number, DRAWS_PER_CYCLE)
-    return DRAWS_PER_CYCLE * (MOST_CYCLES * plane + cycle) + place
+    return DRAWS_PER_CYCLE * (MAX_CYCLES * plane + cycle) + place
 
 
 def philox4x32(counter, key, rounds=10):

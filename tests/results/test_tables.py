@@ -15,7 +15,7 @@ from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
 from jitterfly.results.tables import status
-from jitterfly.results.text_table import MOST_OF_ALL, MOST_ROWS, aligned_table, fitting
+from jitterfly.results.text_table import MAX_ROWS, MAX_ROWS_IN_ALL, aligned_table, fitting
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
@@ -107,7 +107,7 @@ def test_a_target_is_the_last_to_go(wide):
 
 def test_a_large_table_says_how_many_rows_there_are_more(wide):
     text = tables.table(wide, 120)
-    assert f"... {45 - MOST_ROWS} more rows: summary.csv has all" in text
+    assert f"... {45 - MAX_ROWS} more rows: summary.csv has all" in text
     assert len(text) < 10_000
 
 
@@ -187,7 +187,7 @@ def test_many_tables_are_shown_up_to_so_many_rows(tmp_path):
     asked = Results(Store.open(tmp_path / "out"))
     tables.table(asked, 120)
     assert sum("summaries" in vars(cell) for cell in asked.cells) < len(asked.cells)
-    assert len(text.splitlines()) < MOST_OF_ALL + 100
+    assert len(text.splitlines()) < MAX_ROWS_IN_ALL + 100
 
 
 def test_the_commands_print_what_fits(wide, blank_pictures_at_small_scale, capsys, monkeypatch):

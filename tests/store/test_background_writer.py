@@ -179,7 +179,7 @@ def test_pieces_in_order_without_overlap():
 
 
 def test_too_much_is_left_to_the_files(monkeypatch):
-    monkeypatch.setattr("jitterfly.store.store._MOST_RECENT_BYTES", 1000)
+    monkeypatch.setattr("jitterfly.store.store._MAX_RECENT_BYTES", 1000)
     recent, values = RecentSamples(), np.zeros((25, 2), np.int64)  # 400 bytes
     for cell in range(3):
         recent.add(cell, 0, Piece(values))

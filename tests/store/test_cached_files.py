@@ -297,7 +297,7 @@ def test_merge_keeps_what_it_found_while_it_holds_the_directory(out):
 def test_two_runs_where_there_are_no_locks_keep_nothing_wrong(out, monkeypatch, most):
     """In files of their own, and in files that both write into."""
     without_locks(monkeypatch)
-    monkeypatch.setattr("jitterfly.store.records.MOST_OWN_FILES", most)
+    monkeypatch.setattr("jitterfly.store.records.MAX_OWN_FILES", most)
     with Store.create(out, study()) as one, Store.create(out, study()) as other:
         diaries = [ProgressWriter(store, [None] * 4) for store in (one, other)]
         for store, diary, cells in zip((one, other), diaries, ((0, 1), (2, 3)), strict=True):

@@ -42,7 +42,7 @@ def out(tmp_path):
 @pytest.fixture
 def shared(monkeypatch):
     """Even a few cells share files."""
-    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MAX_OWN_FILES", 0)
 
 
 def record_names(path):
@@ -55,7 +55,7 @@ def record_names(path):
 def test_many_cells_are_in_few_files(out):
     described = study(many(scaled(150, least=60)))
     store = make(out, described)
-    assert len(store.cells) == scaled(600, least=240) > records.MOST_OWN_FILES
+    assert len(store.cells) == scaled(600, least=240) > records.MAX_OWN_FILES
     names = record_names(out)
     assert len(names) <= 256
     assert all(re.fullmatch(r"[0-9a-f]{2}\.jfr", name) for name in names)
@@ -68,7 +68,7 @@ def test_many_cells_are_in_few_files(out):
 def test_shared_files_say_what_own_files_say(out, monkeypatch):
     text = STUDY.replace("max = 200", f"max = {scaled(3000)}, raw_bytes = 640")
     own = make(out / "own", study(text))
-    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MAX_OWN_FILES", 0)
     shared = make(out / "shared", study(text))
     assert numbers(shared) == numbers(Store.open(out / "shared")) == numbers(own)
     assert all(len(name) == len("3f.jfr") for name in record_names(out / "shared"))
@@ -78,7 +78,7 @@ def test_a_store_of_own_files_is_extended_in_them(out, monkeypatch):
     """Also with cells that are new, which share."""
     make(out, study())
     before = record_names(out)
-    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MAX_OWN_FILES", 0)
     larger = study(old="values = [4, 8]", new="values = [4, 8, 16]")
     larger = study(larger.text, "max = 200", "max = 300")
     store = make(out, larger)
@@ -107,7 +107,7 @@ def test_programs_that_do_not_know_shared_files_refuse_them(out, monkeypatch):
     make(out, study(old="max = 200", new="max = 300"))
     assert format_of(out) == 2
     own = numbers(Store.open(out))
-    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MAX_OWN_FILES", 0)
     make(out, study(old="values = [4, 8]", new="values = [4, 8, 16]"))
     assert format_of(out) == 3
     monkeypatch.undo()
@@ -167,7 +167,7 @@ def test_another_study_does_not_go_on_without_store_json(out, shared):
 
 def test_shards_of_shared_and_own_files_are_one_run(out, monkeypatch):
     make(out / "shard-1-of-2", study(), (0, 3))
-    monkeypatch.setattr(records, "MOST_OWN_FILES", 0)
+    monkeypatch.setattr(records, "MAX_OWN_FILES", 0)
     make(out / "shard-2-of-2", study(), (1, 2))
     merged = merge(out)
     assert numbers(merged) == numbers(make(out.with_name("one"), study()))
@@ -371,7 +371,7 @@ def test_a_finished_study_asks_each_cell_for_little(tmp_path, monkeypatch, capsy
     for name in ("run_directory", "cell_progress", "export"):
         monkeypatch.setattr(importlib.import_module(f"jitterfly.store.{name}"), "MANY", 10)
     monkeypatch.setattr(results, "MANY", 10)
-    for name in ("MOST_OF_ALL", "_ASKED"):
+    for name in ("MAX_ROWS_IN_ALL", "_ASKED"):
         monkeypatch.setattr(tables, name, 5)
     assert cli.main(command) == 0
     first = capsys.readouterr().out

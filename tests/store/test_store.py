@@ -114,7 +114,7 @@ def reads(monkeypatch):
         return read_samples(self, *arguments)
 
     monkeypatch.setattr(RecordSeries, "pieces", counted)
-    monkeypatch.setattr("jitterfly.store.store._MOST_DATA", 1)
+    monkeypatch.setattr("jitterfly.store.store._MAX_DATA", 1)
     return found
 
 
@@ -148,7 +148,7 @@ def test_no_more_is_kept_than_there_shall_be(out, reads, monkeypatch):
     make(out, study(TWO))
     store = Store.open(out)
     for size in (2**26, 10_000, 0):
-        monkeypatch.setattr("jitterfly.store.store._MOST_COMPUTED_BYTES", size)
+        monkeypatch.setattr("jitterfly.store.store._MAX_COMPUTED_BYTES", size)
         for cell in store.cells * 2:
             for name in ("mean", "p50", "max"):
                 store.estimate(cell, "completion", name)

@@ -26,9 +26,9 @@ from jitterfly.measured.formats import formats
 from support.noise_samples import load_bytes
 
 SAMPLES = Path(__file__).parents[1] / "data" / "noise"
-MOST_SECONDS = 1.0  # of processor time, for one input
+MAX_SECONDS = 1.0  # of processor time, for one input
 HANG_SECONDS = 10.0
-MOST_MESSAGE = 600
+MAX_MESSAGE = 600
 NOISE_FILE = b"# jitterfly noise "
 LARGEST_SAMPLE = 1600  # bytes: small, so that many fit into an hour
 ROUND_TRIPS = 16  # one input in so many goes through a noise file
@@ -206,7 +206,7 @@ def check(measured: Measured, *, imported: bool) -> None:
     if not measured.parts or len({type(part) for part in measured.parts}) != 1:
         raise Finding("parts must be some, of one class")
     words = (*measured.notes, *measured.source.values())
-    if imported and not all(isinstance(word, str) and len(word) < MOST_MESSAGE for word in words):
+    if imported and not all(isinstance(word, str) and len(word) < MAX_MESSAGE for word in words):
         raise Finding(f"notes and source must be short text, got {words}")
     if imported and len(measured.notes) > 20:
         raise Finding(f"has {len(measured.notes)} notes")
@@ -260,11 +260,11 @@ def once(data: bytes, *, round_trip: bool) -> str:
     except FormatError as error:
         measured = None
         message = str(error)
-        if len(message) > MOST_MESSAGE or "\n" in message or not message.startswith("input"):
+        if len(message) > MAX_MESSAGE or "\n" in message or not message.startswith("input"):
             raise Finding(f"not a message of one short line: {message[:2000]!r}") from None
     if measured is not None:
         check(measured, imported=not data.startswith(NOISE_FILE))
-    if time.process_time() - started > MOST_SECONDS:
+    if time.process_time() - started > MAX_SECONDS:
         raise Finding(f"took {time.process_time() - started:.1f} s")
     if measured is None:
         return ""

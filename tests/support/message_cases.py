@@ -35,7 +35,7 @@ COUNTED = (
 )  # fmt: skip
 """Collectives whose messages differ in size within a step."""
 _ROW = 4  # of a step's numbers
-_MOST_MEETINGS = 2000  # of work and intervals, where the engine goes from one to the next
+_MAX_MEETINGS = 2000  # of work and intervals, where the engine goes from one to the next
 # Links that are occupied for longer than CPUs, and not at all.
 COST_ENTRIES = ((900, 1900, 1_000_000, 3000), (900, 1100, 1_000_000, 0))
 
@@ -369,7 +369,7 @@ def with_rank_speeds(case, rng):
     # leaves a tick between two, microseconds of work would meet millions.
     sources = tuple(map(_with_gaps, case.sources))
     gaps = [one.period - one.duration for one in sources if isinstance(one, PeriodicNoise)]
-    work = min([case.costs.work, *(_MOST_MEETINGS * gap for gap in gaps)])
+    work = min([case.costs.work, *(_MAX_MEETINGS * gap for gap in gaps)])
     case = replace(case, costs=replace(case.costs, work=work), sources=sources)
     return replace(case, combines=combines, rank_speeds=speeds)
 

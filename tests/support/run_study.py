@@ -1,6 +1,6 @@
 """Script that runs a study as a user's script does, for tests of kills and workers.
 
-python run_study.py STUDY.toml OUT WORKERS SECONDS [MOST_OWN_FILES]
+python run_study.py STUDY.toml OUT WORKERS SECONDS [MAX_OWN_FILES]
 """
 
 import ctypes
@@ -25,7 +25,7 @@ MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PA
 
 def main(path, out, workers, seconds, most=None):
     if most is not None:
-        records.MOST_OWN_FILES = int(most)
+        records.MAX_OWN_FILES = int(most)
     run(
         load_study(path),
         out,

@@ -135,7 +135,7 @@ def run_up_to_line(number, text, out, most):
 
     A line is new twice: a file is made, and extended.
     """
-    records.MOST_OWN_FILES = most
+    records.MAX_OWN_FILES = most
     taken = Counter()
 
     def trace(frame, event, _):

@@ -199,7 +199,7 @@ def test_a_forecast_adds_the_host_to_the_card(monkeypatch):
 
 
 def test_without_a_cell_small_enough_to_be_tried_the_card_is_known(monkeypatch):
-    monkeypatch.setattr(sweep_forecast, "_MOST_WORK", 1)
+    monkeypatch.setattr(sweep_forecast, "_MAX_WORK", 1)
     found = forecast(sweep_cases.study(sweep_cases.PLAIN), backend="cuda", device_model="h100")
     assert not found.device.with_host
     assert found.seconds.high == pytest.approx(found.device.seconds.high)

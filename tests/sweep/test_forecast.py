@@ -137,8 +137,8 @@ def test_samples_that_are_not_kept_are_summed_up(monkeypatch):
 
 
 def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
-    monkeypatch.setattr("jitterfly.sweep.forecast._MOST_WORK", 1)
-    monkeypatch.setattr("jitterfly.sweep.forecast._MOST_ALONE", 1)
+    monkeypatch.setattr("jitterfly.sweep.forecast._MAX_WORK", 1)
+    monkeypatch.setattr("jitterfly.sweep.forecast._MAX_SMALLEST_WORK", 1)
     found = forecast(sweep_cases.study(sweep_cases.PLAIN))
     assert found.seconds is None
     assert found.tried == 0
@@ -147,7 +147,7 @@ def test_a_study_of_cells_too_large_to_be_tried(monkeypatch):
 
 def test_the_smallest_of_large_cells_is_tried_with_one_realization(monkeypatch):
     """It takes 3 s, and the others as many times longer as they have more work."""
-    monkeypatch.setattr(sweep_forecast, "_MOST_WORK", 1)
+    monkeypatch.setattr(sweep_forecast, "_MAX_WORK", 1)
     run_seconds, tried = sweep_forecast._run_seconds, []
 
     def slowly(store, cell, first, count, make):

@@ -278,7 +278,7 @@ SECONDS = 0.03  # of a batch: there are hundreds; in less than a batch of one ta
 @pytest.mark.parametrize("most", [200, full_scale(0)])
 def test_killed_at_each_line_that_writes(most, tmp_path, monkeypatch):
     """In files of their own, and in files that cells share."""
-    monkeypatch.setattr("jitterfly.store.records.MOST_OWN_FILES", most)
+    monkeypatch.setattr("jitterfly.store.records.MAX_OWN_FILES", most)
     run(sweep_cases.study(SMALL), tmp_path / "undisturbed")
     samples = sweep_cases.samples(tmp_path / "undisturbed")
     whole = sweep_cases.contents(tmp_path / "undisturbed")

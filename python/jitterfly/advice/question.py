@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from .. import stats
 from ..algorithms import Algorithm
-from ..algorithms.algorithm import MOST_ROUNDS, check_collective_name
+from ..algorithms.algorithm import MAX_ROUNDS, check_collective_name
 from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
 from ..backends import check_backend
-from ..case import MOST_CYCLES
+from ..case import MAX_CYCLES
 from ..fields import (
-    MOST_REALIZATIONS,
+    MAX_REALIZATIONS,
     FieldError,
     check_integer,
     is_real_number,
@@ -36,7 +36,7 @@ from ..fields import (
 from ..files import read_text
 from ..find_noise_files import files_from
 from ..hierarchy import Hierarchy
-from ..network import MOST_BYTES
+from ..network import MAX_BYTES
 from ..observables import quantile_share
 from ..question import (
     EFFORT,
@@ -296,7 +296,7 @@ def _widening(x: Floats, error: float, seen: float) -> float:
 _NO_EVENT = 1e-9  # as rare as can be: where all samples are the same
 _FIRST_LOOK = 32
 _USUAL_REALIZATIONS = 10_000
-_MOST_SECONDS = 1e9
+_MAX_SECONDS = 1e9
 # Ends of intervals at a look: of a statistic; of a ratio and a difference.
 _STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = 2, 4
 _TAIL_TIMES = 8  # of what the tail's interval takes at least
@@ -381,9 +381,9 @@ class TimeLimit(Parameter[float | None, float | None]):
     def read(self, value: Any, name: str) -> float | None:
         if value is None:
             return None
-        if not (is_real_number(value) and 0 < value <= _MOST_SECONDS):
+        if not (is_real_number(value) and 0 < value <= _MAX_SECONDS):
             raise ValueError(
-                f"{name} must be left out, or above 0 and up to {show_number(_MOST_SECONDS)}, "
+                f"{name} must be left out, or above 0 and up to {show_number(_MAX_SECONDS)}, "
                 f"got {shorten(value)}"
             )
         return float(value)
@@ -465,7 +465,7 @@ class Question(AnyQuestion):
         "What forwards of the result cost is seen from 2 on only: it delays what comes after them.",
         default=1,
         low=1,
-        high=MOST_CYCLES,
+        high=MAX_CYCLES,
     )
     compute_time: Duration = Duration(
         "CPU time of a compute phase before each",
@@ -479,7 +479,7 @@ class Question(AnyQuestion):
         "Where it is left out, 10,000, or 8 times what a quantile takes at least.",
         usual="10,000, or what a quantile takes",
         low=2,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     seconds: TimeLimit = TimeLimit(
@@ -506,10 +506,10 @@ class Question(AnyQuestion):
             raise FieldError("progress", f" must be None or callable, got {shorten(self.progress)}")
         with naming_fields(*self.parameters()):
             for count in self.ranks:
-                check_integer(count, "ranks", 1, 2**MOST_ROUNDS)
+                check_integer(count, "ranks", 1, 2**MAX_ROUNDS)
             for size in self.message_bytes:
                 least = self.network.smallest_message
-                check_integer(size, "message_bytes", least, MOST_BYTES)
+                check_integer(size, "message_bytes", least, MAX_BYTES)
             self._check_realizations(len(self.chosen()))
 
     def _check_realizations(self, names: int) -> None:

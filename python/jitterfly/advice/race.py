@@ -40,7 +40,7 @@ from .question import BeyondSample, Floats, Question, Statistic
 
 SAME_PROGRAM = "the same program as {} here"
 """Why a candidate is left out that is another one here, of that name."""
-_MOST_COMPARED = 2**14  # messages of a program that is compared rank by rank
+_MAX_COMPARED = 2**14  # messages of a program that is compared rank by rank
 
 Tick = Callable[[int], object]
 """Called with how many realizations more have been simulated."""
@@ -176,7 +176,7 @@ def _acts(case: Case) -> Sequence[Any]:
     others = any(
         step.kind not in (COMPUTE, OBSERVE, MESSAGE) or step.switch is not None for step in steps
     )
-    if others or count > _MOST_COMPARED or case.is_routed:
+    if others or count > _MAX_COMPARED or case.is_routed:
         return steps
     acts: dict[int, list[Any]] = {}
     for step, partners in messages:

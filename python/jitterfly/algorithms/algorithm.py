@@ -53,7 +53,7 @@ COLLECTIVES = (
 IRREGULAR = ("alltoallv", "allgatherv", "reduce_scatterv", "gatherv", "scatterv")
 """The same with a count for each rank or pair of ranks; a reduce_scatterv is MPI_Reduce_scatter."""
 MessagePairs = npt.NDArray[np.uint32]
-MOST_ROUNDS = 30
+MAX_ROUNDS = 30
 MAX_LISTED_RANKS = 2**22
 """Of an algorithm whose messages are listed, which takes memory: of more ranks, more than most
 machines have."""
@@ -424,10 +424,10 @@ def _check_exchanges(exchanges_after: Any) -> int | Literal["all"]:
     if isinstance(exchanges_after, str) and exchanges_after == "all":
         return "all"
     try:
-        return check_integer(exchanges_after, "exchanges_after", 0, MOST_ROUNDS)
+        return check_integer(exchanges_after, "exchanges_after", 0, MAX_ROUNDS)
     except ValueError:
         raise ValueError(
-            f"exchanges_after must be 'all' or an integer from 0 to {MOST_ROUNDS} (K for 2^K "
+            f"exchanges_after must be 'all' or an integer from 0 to {MAX_ROUNDS} (K for 2^K "
             f"ranks), got {shorten(exchanges_after)}"
         ) from None
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import frozen_dataclass
-from ..steps import MOST_WINDOW, Listed, Shift, Step, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm, Irregular
+from ..steps import MAX_WINDOW, Listed, Shift, Step, power_below, rounds_of
+from .algorithm import MAX_ROUNDS, Algorithm, Irregular
 from .broadcast import BinomialBroadcast
 from .gather_scatter import BinomialGather, LinearGatherv
 from .shared_steps import (
+    MAX_PAIRED_RANKS,
     MAX_RADIX,
-    MOST_PAIRED_RANKS,
     AlgorithmOf,
     Count,
     SegmentBytes,
@@ -220,7 +220,7 @@ class RingAllgatherv(Irregular, kind="ring_allgatherv"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        check_ranks(self, ranks, MAX_PAIRED_RANKS)
         sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
         steps = [message(Shift(1), s, np.roll(sizes, s), "") for s in range(ranks - 1)]
         return collective(in_one_row(steps, "ring"))
@@ -292,7 +292,7 @@ class NeighborExchangeAllgatherv(Irregular, kind="neighbor_exchange_allgatherv")
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         if ranks % 2:
             return RingAllgatherv(self.counts).steps(ranks, message_bytes)
-        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        check_ranks(self, ranks, MAX_PAIRED_RANKS)
         sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
         rank, sides = np.arange(ranks), _sides(ranks)
         of_pairs = sizes.reshape(-1, 2).sum(axis=1)
@@ -420,8 +420,8 @@ class SparbitAllgather(Algorithm, kind="sparbit_allgather"):
             draw += len(blocks)
             at_once = [
                 step
-                for first in range(0, len(blocks), MOST_WINDOW)
-                for step in all_sent_first(blocks[first : first + MOST_WINDOW])
+                for first in range(0, len(blocks), MAX_WINDOW)
+                for step in all_sent_first(blocks[first : first + MAX_WINDOW])
             ]
             steps += in_one_row(at_once, f"round {r + 1}")
         return collective(steps)
@@ -601,7 +601,7 @@ class HierarchicalAllgather(Algorithm, kind="hierarchical_allgather"):
     [[[1, 0], [3, 2]], [[0, 2], [2, 0]], [[0, 1], [2, 3]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     gather: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
     inter_node: AlgorithmOf = AlgorithmOf("allgather", RecursiveDoublingAllgather())
     broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())

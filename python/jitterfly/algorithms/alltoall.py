@@ -8,11 +8,11 @@ import numpy as np
 
 from ..fields import check_choice, frozen_dataclass
 from ..imbalance import Counts
-from ..steps import MOST_WINDOW, Shift, Step, Xor, power_below
+from ..steps import MAX_WINDOW, Shift, Step, Xor, power_below
 from .algorithm import Algorithm, Irregular
 from .shared_steps import (
+    MAX_PAIRED_RANKS,
     MAX_RADIX,
-    MOST_PAIRED_RANKS,
     Count,
     all_sent_first,
     bytes_of_counts,
@@ -173,7 +173,7 @@ class LinearAlltoall(Algorithm, kind="linear_alltoall"):
      ('send', 3), ('send', 4), ('receive', 3), ('receive', 4)]
     """
 
-    window: Count = Count(32, least=1, most=MOST_WINDOW)
+    window: Count = Count(32, least=1, most=MAX_WINDOW)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         check_step_count(self, 2 * (ranks - 1), "ranks must be fewer")
@@ -195,7 +195,7 @@ def _sized_steps(
     ValueError
         Too many ranks, or other ones than there are counts of; it names the algorithm.
     """
-    check_ranks(algorithm, ranks, MOST_PAIRED_RANKS)
+    check_ranks(algorithm, ranks, MAX_PAIRED_RANKS)
     sizes = bytes_of_counts(counts.of_pairs(ranks), element)
     rank = np.arange(ranks)
     return [
@@ -269,7 +269,7 @@ class LinearAlltoallv(Irregular, kind="linear_alltoallv"):
     [[[0, 1], [1, 2], [2, 0]], [[0, 2], [1, 0]]]
     """
 
-    window: Count = Count(32, least=1, most=MOST_WINDOW)
+    window: Count = Count(32, least=1, most=MAX_WINDOW)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         every = _sized_steps(self, self.counts, ranks, message_bytes, skip_empty=True)

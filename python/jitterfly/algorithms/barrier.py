@@ -6,7 +6,7 @@ from typing import Literal
 
 from ..fields import check_choice, frozen_dataclass
 from ..steps import Range, Step, Xor, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MAX_ROUNDS, Algorithm
 from .broadcast import BinomialBroadcast
 from .shared_steps import (
     MAX_RADIX,
@@ -241,7 +241,7 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
     [[[0, 2], [2, 0]], [[0, 1], [2, 3]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("barrier", TreeBarrier())
     inter_node: AlgorithmOf = AlgorithmOf("barrier", DisseminationBarrier())
     release: Literal["broadcast", "barrier"] = "broadcast"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..fields import check_choice, frozen_dataclass
 from ..steps import Listed, Range, Shift, Step, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MAX_ROUNDS, Algorithm
 from .shared_steps import (
     AlgorithmOf,
     Count,
@@ -147,7 +147,7 @@ class KnomialBroadcast(Algorithm, kind="knomial_broadcast"):
     [[[0, 3]], [[0, 6]], [[0, 1], [3, 4]], [[0, 2], [3, 5]]]
     """
 
-    radix: Count = Count(4, least=2, most=2**MOST_ROUNDS)
+    radix: Count = Count(4, least=2, most=2**MAX_ROUNDS)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=False))
@@ -479,7 +479,7 @@ class HierarchicalBroadcast(Algorithm, kind="hierarchical_broadcast"):
     [[[0, 2]], [[0, 1], [2, 3]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
     inter_node: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
 

@@ -16,7 +16,7 @@ from ..fields import check_integer, frozen_dataclass, shorten
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, START, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
-from .algorithm import MOST_ROUNDS, Forwarding
+from .algorithm import MAX_ROUNDS, Forwarding
 from .shared_steps import collective, fold_in, fold_out
 
 MAX_MIRRORS = 8
@@ -103,9 +103,9 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("copy_levels", _check_levels(self.copy_levels, "copy_levels", MOST_ROUNDS - 1))
+        put("copy_levels", _check_levels(self.copy_levels, "copy_levels", MAX_ROUNDS - 1))
         put("mirrors", _check_mirrors(self.mirrors))
-        put("on_demand", _check_levels(self.on_demand, "on_demand", MOST_ROUNDS))
+        put("on_demand", _check_levels(self.on_demand, "on_demand", MAX_ROUNDS))
         to_ticks(self.patience, "patience")
         self.check_forwards()
         if self.copy_levels is None and self.mirrors != (1,):
@@ -172,8 +172,8 @@ class Butterfly(Forwarding, kind="butterfly"):
 
 
 def _check_levels(value: Any, name: str, highest: int) -> Levels:
-    """Check levels as a user gives them, ascending; the highest is K - 1, or K = `MOST_ROUNDS`."""
-    most = "K" if highest == MOST_ROUNDS else "K - 1"
+    """Check levels as a user gives them, ascending; the highest is K - 1, or K = `MAX_ROUNDS`."""
+    most = "K" if highest == MAX_ROUNDS else "K - 1"
     if value is None or (isinstance(value, str) and value == "all"):
         return value  # type: ignore[return-value]
     words = f"a list of distinct levels from 1 to {most} (2^K ranks)"
@@ -209,7 +209,7 @@ def _levels_on(levels: Any, name: str, highest: int, most: str, rounds: int) -> 
 def _check_mirrors(value: Any) -> tuple[int, ...]:
     """Check mirrors as a user gives them."""
     rule = f"mirrors must be a list of 1 to {MAX_MIRRORS} distinct integers from 1"
-    mirrors = tuple(_distinct(value, rule, "mirrors", 2**MOST_ROUNDS - 1))
+    mirrors = tuple(_distinct(value, rule, "mirrors", 2**MAX_ROUNDS - 1))
     if not 1 <= len(mirrors) <= MAX_MIRRORS:
         raise ValueError(f"{rule}, got {shorten(value)}")
     return mirrors

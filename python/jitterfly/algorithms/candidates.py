@@ -15,7 +15,7 @@ from ..fields import check_choice, counted, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import read_counts
 from ..network import Network
-from ..steps import MOST_WINDOW, rounds_of
+from ..steps import MAX_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, InNetworkAllreduce, NcclTreeAllreduce, is_kind_of
 from .algorithm import COLLECTIVES, check_collective_name, has_counts
@@ -533,7 +533,7 @@ def _linear(window: int) -> Maker:
     """The messages of a window at once; one that may hold all of them has to hold them."""
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
-        if window == MOST_WINDOW and ranks - 1 > window:
+        if window == MAX_WINDOW and ranks - 1 > window:
             raise ValueError(f"a rank has at most {window:,} messages under way, not {ranks - 1:,}")
         return Algorithm.from_dict({"kind": "linear_alltoall", "window": window})
 
@@ -725,7 +725,7 @@ _OTHERS = {
                 called=called,
             )
             for name, window, words, called in (
-                ("linear", MOST_WINDOW, "all at once", {"Open MPI": "1 linear"}),
+                ("linear", MAX_WINDOW, "all at once", {"Open MPI": "1 linear"}),
                 ("scattered", 32, "32 at a time", {"MPICH": "scattered"}),
             )
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..fields import frozen_dataclass
 from ..steps import Step
-from .algorithm import MOST_ROUNDS, Algorithm, Irregular
+from .algorithm import MAX_ROUNDS, Algorithm, Irregular
 from .shared_steps import (
     AlgorithmOf,
     Count,
@@ -285,7 +285,7 @@ class HierarchicalGather(Algorithm, kind="hierarchical_gather"):
     [[[1, 0], [3, 2]], [[2, 0]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
     inter_node: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
 
@@ -338,7 +338,7 @@ class HierarchicalScatter(Algorithm, kind="hierarchical_scatter"):
     [[[0, 2]], [[0, 1], [2, 3]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("scatter", BinomialScatter())
     inter_node: AlgorithmOf = AlgorithmOf("scatter", BinomialScatter())
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..fields import Converted, check_choice, check_integer, frozen_dataclass
 from ..steps import Listed, PairArray, Partners, Shift, Step, Switch, rounds_of
 from ..units import ShortSeconds, to_ticks
-from .algorithm import MAX_LISTED_RANKS, MOST_ROUNDS, Algorithm
+from .algorithm import MAX_LISTED_RANKS, MAX_ROUNDS, Algorithm
 from .allreduce import NcclTreeAllreduce, RecursiveDoublingAllreduce
 from .shared_steps import (
     AlgorithmOf,
@@ -99,7 +99,7 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
     )
 
     def __post_init__(self) -> None:
-        most = 2**MOST_ROUNDS
+        most = 2**MAX_ROUNDS
         put = object.__setattr__
         put(self, "node_ranks", check_integer(self.node_ranks, "node_ranks", 1, most))
         check_choice(self.intra_node, "intra_node", ("tree", "ring"))
@@ -295,7 +295,7 @@ class InNetworkAllreduce(Algorithm, kind="in_network_allreduce"):
         reduced, gathered = self._in_nodes(by_node, message_bytes, part, chunk)
         between: list[Step] = []
         if nodes > 1 and self.inter_node == "sharp":
-            levels = next(h for h in range(1, MOST_ROUNDS + 1) if self.radix**h >= nodes)
+            levels = next(h for h in range(1, MAX_ROUNDS + 1) if self.radix**h >= nodes)
             between = self._through_switches(by_node.T, part, chunk, -1, levels)
         elif nodes > 1:
             tree = NcclTreeAllreduce(chunk_bytes=self.chunk_bytes)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..network import Network
-from ..steps import MOST_WINDOW, power_below, rounds_of
+from ..steps import MAX_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
-from .algorithm import MAX_LISTED_RANKS, MOST_ROUNDS, check_collective_name
+from .algorithm import MAX_LISTED_RANKS, MAX_ROUNDS, check_collective_name
 from .candidates import in_network, nccl_tree
 from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
@@ -265,7 +265,7 @@ def _to_all(machine: _Machine) -> dict[str, Any]:
 
 def _all_at_once(machine: _Machine) -> dict[str, Any]:
     """Return a window of all other ranks, as far as one can be."""
-    return {"window": MOST_WINDOW}
+    return {"window": MAX_WINDOW}
 
 
 _BUFFER = 2**19  # of NCCL's protocol Simple: 4 MiB in 8 parts
@@ -360,8 +360,8 @@ def _choice(library: str, collective: str, called: str, machine: _Machine) -> Li
     if same is not None:
         return LibraryChoice(_of_kind(f"{same}_{collective}"), called)
     kind, fields, differs = _NEAREST[library, collective, called]
-    if fields is _all_at_once and machine.ranks > MOST_WINDOW:
-        differs = f"it has all messages under way; here {MOST_WINDOW:,}"
+    if fields is _all_at_once and machine.ranks > MAX_WINDOW:
+        differs = f"it has all messages under way; here {MAX_WINDOW:,}"
     return LibraryChoice(_of_kind(kind, **(fields(machine) if fields else {})), called, differs)
 
 
@@ -601,7 +601,7 @@ _NVLS_EFFICIENCY = 0.85
 _NVLS_TREE_OF_CHANNEL = (0.0, 57.7, 45.5)
 _DIRECT_SERIAL = 0.4  # microseconds of each other rank of a node
 _DIRECT_BANDWIDTH = 0.85
-_MOST_COLLNET_RANKS = 8  # of a node
+_MAX_COLLNET_RANKS = 8  # of a node
 _STAGES = {
     "CollNetDirect": in_network("direct", "sharp"),
     "CollNetChain": in_network("chain", "sharp"),
@@ -688,7 +688,7 @@ def _with_switches(machine: _Machine, *, collnet: bool) -> list[str]:
         found.append("NVLS")
     if width > 1 and nodes > 1:
         found.append("NVLSTree")
-    if collnet and nodes > 1 and width <= _MOST_COLLNET_RANKS:
+    if collnet and nodes > 1 and width <= _MAX_COLLNET_RANKS:
         found += ["CollNetDirect", "CollNetChain"] if width > 1 else ["CollNetChain"]
     return found
 
@@ -900,7 +900,7 @@ class LibraryRules:
             The library does not have the collective; `ranks` is out of range, or too many to be
             listed.
         """
-        ranks = read_count(ranks, "ranks", 1, 2**MOST_ROUNDS)
+        ranks = read_count(ranks, "ranks", 1, 2**MAX_ROUNDS)
         width = 1
         if isinstance(network, Hierarchy) and network.spans:
             width = min(network.spans[0], ranks)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..fields import frozen_dataclass, shorten
 from ..steps import Listed, Range, Step, power_below
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MAX_ROUNDS, Algorithm
 from .shared_steps import (
     AlgorithmOf,
     Count,
@@ -142,7 +142,7 @@ class KnomialReduce(Algorithm, kind="knomial_reduce"):
     [[[1, 0], [4, 3]], [[2, 0], [5, 3]], [[3, 0]], [[6, 0]]]
     """
 
-    radix: Count = Count(4, least=2, most=2**MOST_ROUNDS)
+    radix: Count = Count(4, least=2, most=2**MAX_ROUNDS)
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
         return collective(knomial_steps(self, ranks, self.radix, message_bytes, up=True))
@@ -421,7 +421,7 @@ class HierarchicalReduce(Algorithm, kind="hierarchical_reduce"):
     [[[1, 0], [3, 2]], [[2, 0]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
     inter_node: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
 

@@ -12,7 +12,7 @@ from .reduce import BinomialReduce
 from .shared_steps import (
     FOLD_IN,
     FOLD_OUT,
-    MOST_PAIRED_RANKS,
+    MAX_PAIRED_RANKS,
     AlgorithmOf,
     block_bytes,
     bytes_of_counts,
@@ -163,7 +163,7 @@ class RingReduceScatterv(Irregular, kind="ring_reduce_scatterv"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        check_ranks(self, ranks, MAX_PAIRED_RANKS)
         sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
         steps = [
             message(Shift(1), s, np.roll(sizes, s + 1), "", combine=True) for s in range(ranks - 1)
@@ -198,7 +198,7 @@ class PairwiseReduceScatterv(Irregular, kind="pairwise_reduce_scatterv"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks, MOST_PAIRED_RANKS)
+        check_ranks(self, ranks, MAX_PAIRED_RANKS)
         sizes = bytes_of_counts(self.counts.of_ranks(ranks), message_bytes)
         steps = [
             message(Shift(d), d - 1, np.roll(sizes, -d), "", combine=True) for d in range(1, ranks)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..fields import frozen_dataclass
 from ..steps import Listed, PairArray, Partners, Range, Step, Xor, power_below, rounds_of
-from .algorithm import MOST_ROUNDS, Algorithm
+from .algorithm import MAX_ROUNDS, Algorithm
 from .broadcast import BinomialBroadcast
 from .shared_steps import (
     AlgorithmOf,
@@ -138,7 +138,7 @@ class HierarchicalScan(Algorithm, kind="hierarchical_scan"):
     [[[0, 1], [1, 0], [2, 3], [3, 2]], [[1, 0], [3, 2]], [[0, 2], [2, 0]], [[0, 2]], [[2, 3]]]
     """
 
-    node_ranks: Count = Count(8, least=1, most=2**MOST_ROUNDS)
+    node_ranks: Count = Count(8, least=1, most=2**MAX_ROUNDS)
     intra_node: AlgorithmOf = AlgorithmOf("scan", RecursiveDoublingScan())
     inter_node: AlgorithmOf = AlgorithmOf("scan", RecursiveDoublingScan())
     broadcast: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import Converted, as_integer, check_choice, check_integer, shorten
-from ..network import MOST_BYTES
+from ..network import MAX_BYTES
 from ..steps import (
+    MAX_WINDOW,
     MESSAGE,
-    MOST_WINDOW,
     OBSERVE,
     RECEIVES_ONLY,
     SENDS_ONLY,
@@ -36,14 +36,14 @@ from .algorithm import (
     COLLECTIVES,
     IRREGULAR,
     MAX_LISTED_RANKS,
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     Algorithm,
     Forwarding,
     checked_steps,
     is_kind_of,
 )
 
-MOST_PAIRED_RANKS = 2**13
+MAX_PAIRED_RANKS = 2**13
 """Of an algorithm that lists messages of each rank in as many steps as ranks, with their sizes."""
 MAX_STEPS = 2**18
 """Of an algorithm with steps in proportion to ranks or segments: each takes memory."""
@@ -53,7 +53,7 @@ _MAX_CIRCULANT_RANKS = 2**17
 """Of more, each case would take many seconds to make."""
 MAX_RADIX = 256
 """The most ranks that exchange messages at once, where that is a parameter."""
-assert MAX_RADIX <= MOST_WINDOW
+assert MAX_RADIX <= MAX_WINDOW
 
 
 FOLD_IN, FOLD_OUT = 62, 63
@@ -79,7 +79,7 @@ class SegmentBytes(Converted[int | str, int]):
         super().__init__("int | str", usual)
 
     def __set__(self, instance: object, value: int | str) -> None:
-        instance.__dict__[self._name] = read_size(value, self._name, 1, MOST_BYTES)
+        instance.__dict__[self._name] = read_size(value, self._name, 1, MAX_BYTES)
 
 
 class AlgorithmOf(Converted[str | Mapping[str, Any] | Algorithm, Algorithm]):
@@ -211,7 +211,7 @@ def bytes_of_counts(counts: npt.NDArray[np.int64], message_bytes: int) -> npt.ND
         Together they have more bytes than a message can.
     """
     total = float(counts.sum(dtype=np.float64)) * message_bytes
-    if total > MOST_BYTES:
+    if total > MAX_BYTES:
         raise ValueError(
             f"counts, times the {message_bytes} bytes of an element (message_bytes), must be at "
             f"most 2^62 bytes together, got {total:.3g}"
@@ -579,7 +579,7 @@ def knomial_steps(
         More ranks or steps than are listed; it names the algorithm.
     """
     check_ranks(algorithm, ranks)
-    strides = [radix**level for level in range(MOST_ROUNDS) if radix**level < ranks]
+    strides = [radix**level for level in range(MAX_ROUNDS) if radix**level < ranks]
     levels = [range(stride, min(stride * radix, ranks), stride) for stride in strides]
     check_step_count(algorithm, sum(map(len, levels)), "radix must be lower")
     tree = list(zip(strides, levels, strict=True))

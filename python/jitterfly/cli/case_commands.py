@@ -16,12 +16,12 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..algorithms.algorithm import MOST_ROUNDS
+from ..algorithms.algorithm import MAX_ROUNDS
 from ..algorithms.library_choice import LibraryRules, algorithm_for
 from ..case import Case, ScarceRecordingWarning, Workload, leaves_switches
 from ..fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
+    MAX_REALIZATIONS,
+    MAX_SEED,
     check_integer,
     check_power_of_two,
     naming_fields,
@@ -42,7 +42,7 @@ from ..question import (
     question,
     required,
 )
-from ..replay import MOST_RANKS, check_levels, check_size
+from ..replay import MAX_RANKS, check_levels, check_size
 from ..syntax import read_count, read_network, read_noise_texts
 from ..units import show_size
 from . import schedule
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from ..studies import Study
 
 _USUAL_REALIZATIONS = 1000
-_LEAST_REALIZATIONS = 4
+_MIN_REALIZATIONS = 4
 _USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 _TRACE_OPTIONS = (
@@ -98,7 +98,7 @@ _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
 class CaseOptions(CollectiveParameters):
     """The options that describe a case in place of a file."""
 
-    ranks: Count = required(Count("how many there are", low=1, high=2**MOST_ROUNDS))
+    ranks: Count = required(Count("how many there are", low=1, high=2**MAX_ROUNDS))
     _: KW_ONLY
     noise: NoiseParameter = NoiseParameter(
         "a noise file, or K=V,... such as period=1ms,duration=10us; several add up", default=()
@@ -238,7 +238,7 @@ def check_one_description(chosen: argparse.Namespace, names: Sequence[str]) -> N
 def case_of(chosen: argparse.Namespace) -> tuple[Workload, int, str]:
     """The case, the seed that is given or that of its study, and which cell."""
     check_one_description(chosen, [*CaseOptions.parameters(), "collective", "counts"])
-    own_seed = integer(chosen.seed, "seed", 0, MOST_SEED)
+    own_seed = integer(chosen.seed, "seed", 0, MAX_SEED)
     if chosen.file is not None:
         found, seed, where = read_case(chosen.file, chosen.at or [])
         return found, seed if own_seed is None else own_seed, where
@@ -293,7 +293,7 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     check_files(chosen, _FILES)
     asked = values_of(chosen, ExplainQuestion, {})
     # One realization has no intervals: a table of them would be empty.
-    integer(chosen.realizations, "realizations", 2, MOST_REALIZATIONS)
+    integer(chosen.realizations, "realizations", 2, MAX_REALIZATIONS)
     if chosen.file is None:  # what a file is for shows when it is read
         schedule.check_case_options(chosen)
     case, seed, where = case_of(chosen)
@@ -320,7 +320,7 @@ def _realizations_for(case: Case) -> int:
     """Return the usual number; of many messages, as many realizations as take about 20 s."""
     messages = max(case.loops[-1].rank_rounds(), 1)
     fit = round(_USUAL_MESSAGES / messages)
-    chosen = min(max(fit, _LEAST_REALIZATIONS), _USUAL_REALIZATIONS)
+    chosen = min(max(fit, _MIN_REALIZATIONS), _USUAL_REALIZATIONS)
     if chosen < _USUAL_REALIZATIONS:
         tell(f"jitterfly: {chosen} realizations, as each has {messages:,} messages; --realizations "
              "takes more")  # fmt: skip
@@ -448,7 +448,7 @@ def add_trace(commands: Any) -> None:
         "jitterfly.ready_times has the numbers, and jitterfly explain who made others wait.",
     )
     add_case(trace, "?")
-    trace.add_argument("--ranks", metavar="N", help=f"1 to {MOST_RANKS} (default 16)")
+    trace.add_argument("--ranks", metavar="N", help=f"1 to {MAX_RANKS} (default 16)")
     trace.add_argument(
         "--copy-levels", metavar="LEVELS", help="levels copied: all (default), none, or such as 1,3"
     )
@@ -500,10 +500,10 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     else:
         case = _trace_case(chosen)
     if chosen.seed is not None:
-        seed = check_integer(value(chosen.seed), "--seed", 0, MOST_SEED)
+        seed = check_integer(value(chosen.seed), "--seed", 0, MAX_SEED)
     realization = chosen.realization
     if realization != "worst":
-        realization = integer(realization, "realization", 0, MOST_REALIZATIONS - 1)
+        realization = integer(realization, "realization", 0, MAX_REALIZATIONS - 1)
 
     from ..plots import trace as picture
     from ..plots.draw import check_path
@@ -534,7 +534,7 @@ def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
 
 
 def _trace_case(chosen: argparse.Namespace) -> Case:
-    ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MOST_RANKS)
+    ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MAX_RANKS)
     butterfly: dict[str, Any] = {
         "kind": "butterfly",
         "exchanges_after": value(_given(chosen, "exchanges_after", "0")),

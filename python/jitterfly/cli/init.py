@@ -245,9 +245,9 @@ def _ranks(text: str) -> list[int]:
 
 
 def _cycles(text: str) -> int | None:
-    from ..case import MOST_CYCLES
+    from ..case import MAX_CYCLES
 
-    return integer(text, "cycles", 1, MOST_CYCLES)
+    return integer(text, "cycles", 1, MAX_CYCLES)
 
 
 def _compute_time(text: str) -> str:

@@ -18,7 +18,7 @@ from .output import add_json, print_json, show_phases
 if TYPE_CHECKING:
     from ..congestion import Topology
 
-_MOST_CHILDREN = 512  # of a switch in a tree that an error names
+_MAX_CHILDREN = 512  # of a switch in a tree that an error names
 
 
 def add_parser(commands: Any) -> None:
@@ -187,8 +187,8 @@ def _no_tree(hosts: Any) -> str:
     from ..congestion.topology import NAMED
 
     known = ", ".join(map(str, NAMED))
-    below = range(min(math.isqrt(hosts), _MOST_CHILDREN), 1, -1) if isinstance(hosts, int) else ()
-    leaf = next((m for m in below if hosts % m == 0 and hosts // m <= _MOST_CHILDREN), None)
+    below = range(min(math.isqrt(hosts), _MAX_CHILDREN), 1, -1) if isinstance(hosts, int) else ()
+    leaf = next((m for m in below if hosts % m == 0 and hosts // m <= _MAX_CHILDREN), None)
     way = "any other is M:W, children and parents of each level, such as "
     way += f"{leaf},{hosts // leaf}:1,{leaf}" if leaf else "16,12,24:1,8,12"
     return f"--tree: hosts must be one of {known}, got {shorten(hosts)}; {way}"

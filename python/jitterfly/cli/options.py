@@ -24,7 +24,7 @@ from .output import tell
 
 AnyQuestion = TypeVar("AnyQuestion", bound=Question)
 _NODES, _PER_NODE = "--nodes", "--per-node"
-_MOST_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
+_MAX_WRITTEN = 10**120  # above what `read_count` reads: each option has a limit of its own
 
 
 class _Once(argparse.Action):
@@ -109,7 +109,7 @@ def value(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        return read_count(text, "", high=_MOST_WRITTEN) if is_number(text) else text
+        return read_count(text, "", high=_MAX_WRITTEN) if is_number(text) else text
 
 
 def integer(text: str | None, name: str, low: int, high: int) -> int | None:

@@ -13,9 +13,9 @@ from typing import Any
 
 from .. import extensions
 from ..fields import (
-    MOST_REALIZATIONS,
-    MOST_SEED,
-    MOST_THREADS,
+    MAX_REALIZATIONS,
+    MAX_SEED,
+    MAX_THREADS,
     check_choice,
     counted,
     first_few,
@@ -64,7 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def options(chosen: argparse.Namespace) -> dict[str, Any]:
     """Return what `add_options` gave, as arguments of `sweep.run`."""
-    threads = integer(chosen.threads, "threads", 1, MOST_THREADS)
+    threads = integer(chosen.threads, "threads", 1, MAX_THREADS)
     if chosen.backend == "cuda" and threads is not None:
         raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
     return {
@@ -258,8 +258,8 @@ def _run(chosen: argparse.Namespace) -> int:
     if shard is not None and not chosen.shard:
         _check_array(shard, out)
     given = {
-        "realizations": integer(chosen.realizations, "realizations", 1, MOST_REALIZATIONS),
-        "seed": integer(chosen.seed, "seed", 0, MOST_SEED),
+        "realizations": integer(chosen.realizations, "realizations", 1, MAX_REALIZATIONS),
+        "seed": integer(chosen.seed, "seed", 0, MAX_SEED),
         "targets": chosen.target and [_decoded(target) for target in chosen.target],
         "shard": shard,
     }

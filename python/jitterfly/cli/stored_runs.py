@@ -93,7 +93,7 @@ def add_parsers(commands: Any) -> None:
 
 def _status(chosen: argparse.Namespace) -> None:
     from ..results.tables import status
-    from ..results.text_table import MOST_OF_ALL
+    from ..results.text_table import MAX_ROWS_IN_ALL
     from ..store.cell_progress import run_progress
     from .output import terminal_width
 
@@ -101,7 +101,7 @@ def _status(chosen: argparse.Namespace) -> None:
     if chosen.json:
         print_json("status", **_progress(progress, chosen.open))
         return
-    most = None if chosen.all else MOST_OF_ALL
+    most = None if chosen.all else MAX_ROWS_IN_ALL
     print(status(progress, only_open=chosen.open, width=terminal_width(), most=most))
     if most is not None and len(progress.cells) > most:
         print("--all prints every cell, --open those that are not finished")

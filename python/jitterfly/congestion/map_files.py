@@ -35,7 +35,7 @@ from typing import NoReturn
 from ..fields import shorten
 from ..files import read_whole
 
-_MOST_BYTES = 2**28
+_MAX_BYTES = 2**28
 
 
 @dataclass
@@ -99,14 +99,14 @@ _OTHERS = {
 
 def read_text(file: Path) -> str:
     """The text of a file of at most 256 MiB, unpacked."""
-    data = read_whole(file, _MOST_BYTES)
+    data = read_whole(file, _MAX_BYTES)
     if data[:2] == b"\x1f\x8b":
         try:
             with gzip.open(io.BytesIO(data)) as packed:
-                data = packed.read(_MOST_BYTES + 1)
+                data = packed.read(_MAX_BYTES + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(f"{file}: damaged gzip file: {error}") from None
-    if len(data) > _MOST_BYTES:
+    if len(data) > _MAX_BYTES:
         raise ValueError(f"{file}: larger than 256 MiB, unpacked")
     try:
         return data.decode()

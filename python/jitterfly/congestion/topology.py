@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..backends import core
 from ..fields import (
-    MOST_SEED,
+    MAX_SEED,
     Component,
     as_integer,
     check_choice,
@@ -28,7 +28,7 @@ from ..fields import (
     show_bound,
 )
 
-MOST_HOSTS = 2**20
+MAX_HOSTS = 2**20
 
 
 class Topology(Component, ABC):
@@ -87,7 +87,7 @@ NAMED = {
     20736: ((12, 12, 12, 12), (1, 12, 12, 12)),
 }
 """Trees of radix-24 switches with full bisection bandwidth, by their number of hosts."""
-_MOST_HEIGHT = 8
+_MAX_HEIGHT = 8
 
 
 @dataclass(frozen=True)
@@ -135,23 +135,23 @@ class FatTree(Topology, kind="fat_tree"):
         put("w", _read_integers(self.w, "w", height))
         put("p", (1,) * height if self.p is None else _read_integers(self.p, "p", height))
         check_choice(self.routing, "routing", ROUTINGS)
-        put("salt", check_integer(self.salt, "salt", 0, MOST_SEED))
+        put("salt", check_integer(self.salt, "salt", 0, MAX_SEED))
         if self.salt and self.routing != "hash":
             raise ValueError(f"salt must be 0 with routing {self.routing!r}: nothing is hashed")
-        if self.hosts > MOST_HOSTS:
+        if self.hosts > MAX_HOSTS:
             raise ValueError(
-                f"the product of m must be at most {show_bound(MOST_HOSTS)}, got {self.hosts}"
+                f"the product of m must be at most {show_bound(MAX_HOSTS)}, got {self.hosts}"
             )
         above = [math.prod(self.w[: i + 1]) * p for i, p in enumerate(self._cables)]
-        if max(above) > MOST_HOSTS:
+        if max(above) > MAX_HOSTS:
             raise ValueError(
                 "the links of one level above a host, the product of w and p, must be at most "
-                f"{show_bound(MOST_HOSTS)}, got {max(above)}"
+                f"{show_bound(MAX_HOSTS)}, got {max(above)}"
             )
-        if self.routing in ("hash", "random") and math.lcm(*above) > MOST_HOSTS:
+        if self.routing in ("hash", "random") and math.lcm(*above) > MAX_HOSTS:
             raise ValueError(
                 f"with routing {self.routing!r} the least common multiple of the links above a "
-                f"host must be at most {show_bound(MOST_HOSTS)}, got {math.lcm(*above)}"
+                f"host must be at most {show_bound(MAX_HOSTS)}, got {math.lcm(*above)}"
             )
         if 2 * sum(self.links()) >= 2**31:
             raise ValueError("the tree must have fewer than 2^31 directed links")
@@ -225,13 +225,13 @@ class FatTree(Topology, kind="fat_tree"):
 
 def _read_integers(value: Any, name: str, length: int | None = None) -> tuple[int, ...]:
     """Return the integers of a list, of `length` where it is given; others are a ValueError."""
-    rule = f"a list of {length or f'1 to {_MOST_HEIGHT}'} integers from 1 to 2^20"
+    rule = f"a list of {length or f'1 to {_MAX_HEIGHT}'} integers from 1 to 2^20"
     if isinstance(value, (str, bytes, dict)):
         raise ValueError(f"{name} must be {rule}, got {shorten(value)}")
     try:
-        found = tuple(check_integer(number, f"{name} numbers", 1, MOST_HOSTS) for number in value)
+        found = tuple(check_integer(number, f"{name} numbers", 1, MAX_HOSTS) for number in value)
     except TypeError:  # nothing to go through
         raise ValueError(f"{name} must be {rule}, got {shorten(value)}") from None
-    if len(found) != length if length else not 1 <= len(found) <= _MOST_HEIGHT:
+    if len(found) != length if length else not 1 <= len(found) <= _MAX_HEIGHT:
         raise ValueError(f"{name} must be {rule}, got {shorten(value)}")
     return found

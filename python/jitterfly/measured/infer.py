@@ -30,7 +30,7 @@ BURSTS = 0.2
 _TAIL = 0.01  # of the deviations below the base, which may be outliers
 _REACH = 2.0  # times the largest deviation below the base is the largest above it
 _STEP = 1.12  # between the numbers of hits at two edges
-_MOST_BINS = 200
+_MAX_BINS = 200
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997, 0.999)
 """Quantiles beyond which iterations may come in bursts."""
 _FEW = 5  # iterations do not show bursts
@@ -251,7 +251,7 @@ class Hits:
         at_least = self.count - np.searchsorted(ticks, values)
         number = -np.log(np.maximum(1 - at_least / self.count, 0.5 / self.count))
         chosen, last = [0], number[0]
-        step = max(_STEP, (number[0] / number[-1]) ** (1 / _MOST_BINS))
+        step = max(_STEP, (number[0] / number[-1]) ** (1 / _MAX_BINS))
         atom = np.append(number[1:], 0.0) * step <= number  # many iterations take exactly this time
         for i in range(1, len(values)):
             if number[i] * step <= last or atom[i]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ..case import MOST_CYCLES
+from ..case import MAX_CYCLES
 from ..fields import counted
 from ..units import TICKS_PER_SECOND
 from ..workload import Workload
@@ -30,7 +30,7 @@ class OfCycles(Observable):
     rank: Rank
 
     def __post_init__(self) -> None:
-        check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each", "mean"))
+        check_number(self.cycle, "cycle", 1, MAX_CYCLES, ("last", "each", "mean"))
         self.sides()
 
     def _side(self, variant: str) -> Select:

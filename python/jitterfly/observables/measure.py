@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 PICKS = ("only", "smallest numerator", "smallest denominator", "set")
 SMALL = 1 << 18  # bytes of a piece that is put together with its neighbours
 _FEW = 256  # samples in which columns differ unless they are alike, nearly always
-_MOST_COMPARED = 64  # columns
+_MAX_COMPARED = 64  # columns
 PACKINGS, WIDEST = ("<u1", "<u2", "<u4"), "<u8"
 """Types of what samples are above the smallest one of their column."""
 
@@ -133,7 +133,7 @@ class Piece:
 
 def _first_alike(values: npt.NDArray[Any], base: Integers | None) -> Sequence[int]:
     first = list(range(values.shape[1]))
-    if base is None or not values.flags.f_contiguous or len(first) > _MOST_COMPARED:
+    if base is None or not values.flags.f_contiguous or len(first) > _MAX_COMPARED:
         return first
     for i in first[1:]:
         one, other = values[:, i - 1], values[:, i]

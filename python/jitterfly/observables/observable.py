@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from ..algorithms.algorithm import MOST_ROUNDS
-from ..case import MOST_CYCLES
+from ..algorithms.algorithm import MAX_ROUNDS
+from ..case import MAX_CYCLES
 from ..fields import (
     Component,
     check_choice,
@@ -112,9 +112,9 @@ class Select:
     def __post_init__(self) -> None:
         if not isinstance(self.variant, str):
             raise ValueError(f"variant must be a name, got {shorten(self.variant)}")
-        check_number(self.T, "T", 0, MOST_ROUNDS, ("last", "best", "each"))
+        check_number(self.T, "T", 0, MAX_ROUNDS, ("last", "best", "each"))
         if self.cycle is not None:
-            check_number(self.cycle, "cycle", 1, MOST_CYCLES, ("last", "each"))
+            check_number(self.cycle, "cycle", 1, MAX_CYCLES, ("last", "each"))
         if self.rank is not None:
             check_choice(self.rank, "rank", ("last", "mean"))
 

@@ -23,9 +23,9 @@ from ..unseen_noise import RecordedNoise
 from . import figures
 from .results import WIDE, CellResults, CellSummary, GridMap, Panel, Results, grids_of_maps
 from .text_table import (
-    MOST_OF_ALL,
-    MOST_ROWS,
-    MOST_TABLES,
+    MAX_ROWS,
+    MAX_ROWS_IN_ALL,
+    MAX_TABLES,
     WIDTH,
     fitting,
     short,
@@ -91,10 +91,10 @@ def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has al
     shown: list[tuple[Table, int]] = []
     made, rows = tables(results, width), 0
     for part in made:
-        most = min(MOST_ROWS, MOST_OF_ALL - rows)
+        most = min(MAX_ROWS, MAX_ROWS_IN_ALL - rows)
         shown.append((part, most))
         rows += min(len(part.rows), most)
-        if len(shown) == MOST_TABLES or rows >= MOST_OF_ALL:
+        if len(shown) == MAX_TABLES or rows >= MAX_ROWS_IN_ALL:
             break
     parts: list[str] = []
     for part, most in shown:
@@ -227,7 +227,7 @@ def _unseen(results: Results) -> list[str]:
         for state in cell.decision.states
         if state.unseen or (state.why and state.narrow_enough)
     ]
-    asked = results.cells[:MOST_OF_ALL]  # of a large study, as many as the tables show
+    asked = results.cells[:MAX_ROWS_IN_ALL]  # of a large study, as many as the tables show
     found += [
         (cell, name, summary.unseen)
         for cell in asked
@@ -454,7 +454,7 @@ def _matrices(results: Results, width: int) -> list[Table]:
     corner = f"{figures.axis_title(results.study, y)} /\n{figures.axis_title(results.study, x)}"
     tables = []
     own = set(results.columns) - set(results.names)  # targets that are no observable's mean
-    names = dict.fromkeys([*results.most_columns(MOST_TABLES), *results.columns])
+    names = dict.fromkeys([*results.most_columns(MAX_TABLES), *results.columns])
     for grid in grids_of_maps(results, x, y, list(names)):
         columns, heads = (
             [figures.without_formula(text) for text in texts]

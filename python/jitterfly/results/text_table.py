@@ -37,9 +37,9 @@ def short(value: float, half: float = math.inf, most: int = 4) -> str:
 
 
 WIDTH = 120  # letters of a line, where nothing is known of the terminal
-MOST_ROWS = 40  # of a table, and
-MOST_TABLES = 12  # of a study, and
-MOST_OF_ALL = 160  # rows of all its tables: more is for a file
+MAX_ROWS = 40  # of a table, and
+MAX_TABLES = 12  # of a study, and
+MAX_ROWS_IN_ALL = 160  # rows of all its tables: more is for a file
 _NAME = 9  # letters of a header's line, in any case
 _NARROWEST = 20  # letters of a column of sentences
 _MAX_NAMES = 6  # of columns that are left out
@@ -113,7 +113,7 @@ def fitting(
     *,
     spare: Sequence[int] = (),
     alike: bool = False,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
     whole: str = "summary.csv has all",
     beside: Sequence[Sequence[str]] = (),
 ) -> str:

@@ -22,7 +22,7 @@ from ..case import Case
 from ..fields import check_integer, counted, shorten
 from ..files import check_output, write_together
 from ..goal_export import (
-    MOST_MESSAGES,
+    MAX_MESSAGES,
     RankOperations,
     check_expressible,
     goal_parts,
@@ -34,11 +34,11 @@ from ..network import LogGOPS
 from ..steps import numbers_per_cycle
 from ..syntax import read_count, read_size
 from ..units import Time, parse_seconds, to_ticks, warn_of_long
-from .schedule import MOST_MARKS, NO_MARK, Marks, Schedule, schedule_of
+from .schedule import MAX_MARKS, NO_MARK, Marks, Schedule, schedule_of
 
-MOST_RANKS = 2**20
-MOST_CPUS = 256
-_MOST_BYTES = 2**52  # of a message, for the reader of GOAL
+MAX_RANKS = 2**20
+MAX_CPUS = 256
+_MAX_BYTES = 2**52  # of a message, for the reader of GOAL
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class ScheduleBuilder:
     """
 
     def __init__(self, ranks: int, *, gamma: Time = 0.0, name: str = "application") -> None:
-        self.ranks = read_count(ranks, "ranks", 1, MOST_RANKS)
+        self.ranks = read_count(ranks, "ranks", 1, MAX_RANKS)
         self.name = _check_text(name, "name")
         self._network = LogGOPS(L=0.0, o=0.0, gamma=gamma)
         self._of = [RankOperations() for _ in range(self.ranks)]
@@ -188,7 +188,7 @@ class ScheduleBuilder:
         -------
         Operations
         """
-        size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
+        size = read_size(message_bytes, "message_bytes", 1, _MAX_BYTES)
         waits, label = self._waits(after, cpu), _label(name)
         operations: dict[int, list[str]] = {}
         for pair in pairs:
@@ -238,7 +238,7 @@ class ScheduleBuilder:
         """
         group, label = self._read_ranks(ranks), _label(name)
         waits = self._waits(after, cpu)
-        size = read_size(message_bytes, "message_bytes", 1, _MOST_BYTES)
+        size = read_size(message_bytes, "message_bytes", 1, _MAX_BYTES)
         if isinstance(algorithm, str) and is_library(algorithm):
             algorithm = LibraryRules(algorithm)
         if isinstance(algorithm, LibraryRules):
@@ -275,8 +275,8 @@ class ScheduleBuilder:
             raise ValueError(f"name must be a word that does not begin with #, got {shorten(name)}")
         if name in self._marks:
             raise ValueError(f"name must be a new one, and there is a mark {name} already")
-        if len(self._marks) == MOST_MARKS:
-            raise ValueError(f"there are {MOST_MARKS:,} marks, which is the most")
+        if len(self._marks) == MAX_MARKS:
+            raise ValueError(f"there are {MAX_MARKS:,} marks, which is the most")
         if operations is None:
             there = [
                 (rank, number)
@@ -355,8 +355,8 @@ class ScheduleBuilder:
     def _count(self, messages: int) -> None:
         """Count messages, and raise ValueError for more than can be kept."""
         self._messages += messages
-        if self._messages > MOST_MESSAGES:
-            raise ValueError(f"a schedule that is built holds at most {MOST_MESSAGES:,} messages")
+        if self._messages > MAX_MESSAGES:
+            raise ValueError(f"a schedule that is built holds at most {MAX_MESSAGES:,} messages")
 
     def _check_own(self, operations: Any) -> None:
         if not isinstance(operations, Operations) or operations._builder is not self:
@@ -366,7 +366,7 @@ class ScheduleBuilder:
 
     def _waits(self, after: After, cpu: int) -> dict[int, list[int]]:
         """Return by rank the operations that a call has to wait for; `cpu` is checked as well."""
-        check_integer(cpu, "cpu", 0, MOST_CPUS - 1)
+        check_integer(cpu, "cpu", 0, MAX_CPUS - 1)
         waits: dict[int, list[int]] = {}
         for operations in after if isinstance(after, Sequence) else [after]:
             self._check_own(operations)

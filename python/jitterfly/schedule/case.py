@@ -357,7 +357,7 @@ def _without_noise(case: ScheduleCase) -> ScheduleCase:
     return quiet
 
 
-_MOST_PLANNED = 2**26  # operations in all plans that are kept: 2 GB
+_MAX_PLANNED = 2**26  # operations in all plans that are kept: 2 GB
 _plans: dict[ScheduleCase, core.SchedulePlan] = {}  # of cases without noise, the oldest first
 
 
@@ -373,7 +373,7 @@ def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
         if parent_process() is None:  # workers repeat nothing
             warn_of_short_receives(schedule, plan)
     _plans[quiet] = plan
-    while len(_plans) > 1 and sum(one.size.operations for one in _plans) > _MOST_PLANNED:
+    while len(_plans) > 1 and sum(one.size.operations for one in _plans) > _MAX_PLANNED:
         del _plans[next(iter(_plans))]
     return plan
 

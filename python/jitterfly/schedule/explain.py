@@ -35,7 +35,7 @@ from ..backends import core, reporting
 from ..explain import (
     ADD_UP,
     HEAD,
-    MOST_ROWS,
+    MAX_ROWS,
     OF_RANKS,
     OF_SLOW_RANKS,
     PATH,
@@ -47,7 +47,7 @@ from ..explain import (
     means_of_sums,
     names_of,
 )
-from ..fields import MOST_REALIZATIONS, check_integer, is_real_number, parameter, shorten
+from ..fields import MAX_REALIZATIONS, check_integer, is_real_number, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -81,8 +81,8 @@ USUAL_EXPLAINED = 100
 PATH_PARTS = ("compute", "message CPU", "latency", "bytes", "gap")
 BOUND_BY = ("start", "CPU", "required", "message", "rendezvous", "way out", "way in")
 """By what an operation can be held up last, in the order of the engine's numbers."""
-_MOST = 12  # sources
-_CAUSES = len(PATH_PARTS) + _MOST
+_MAX_SOURCES = 12  # sources
+_CAUSES = len(PATH_PARTS) + _MAX_SOURCES
 _STEP = 5  # words of a step before its causes
 _RANK_PARTS = 6
 _SHOWN = 8  # rows of a table
@@ -545,8 +545,8 @@ class ScheduleExplanation(DelayByCause):
             **question_as_json(self),
             "simulated": self.simulated,
             **super().facts(),
-            "path_ranks": self.path_rank_rows(MOST_ROWS),
-            "path_operations": self.operation_rows(MOST_ROWS),
+            "path_ranks": self.path_rank_rows(MAX_ROWS),
+            "path_operations": self.operation_rows(MAX_ROWS),
             "path_sizes": self.size_rows(),
             "path_kinds": self.kind_rows(),
         }
@@ -657,7 +657,7 @@ class ScheduleExplainQuestion(ScheduleParameters):
         "They are those of `simulate_schedule`.",
         default=USUAL_EXPLAINED,
         low=1,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         part=EFFORT,
     )
     _: KW_ONLY
@@ -727,8 +727,8 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     threads, progress = asked.threads, asked.progress
     prepared = asked.prepare()
     compiled = prepared.compiled
-    if len(sources) > _MOST:
-        raise ValueError(f"noise must hold at most {_MOST} sources to be explained, "
+    if len(sources) > _MAX_SOURCES:
+        raise ValueError(f"noise must hold at most {_MAX_SOURCES} sources to be explained, "
                          f"got {len(sources)}")  # fmt: skip
     count = realizations if slowest is None else max(1, math.ceil(slowest * realizations))
     fast = realizations if slowest is not None else 0

@@ -22,7 +22,7 @@ from ..units import TICKS_PER_SECOND, show_seconds
 from .compile import CompiledSchedule, compile_program, costs_of_levels
 from .schedule import Schedule
 
-FEWEST_CHECKS, MOST_CHECKS = 5, 50
+MIN_CHECKS, MAX_CHECKS = 5, 50
 _CHECKED_OPERATIONS = 2**22  # in all, about two seconds on one core
 _MUCH_OF_ADDED = 0.1  # of what noise adds: a difference that a user has to know first
 _MUCH_OF_MEAN = 0.01  # of the run time: likewise, whatever noise adds
@@ -153,7 +153,7 @@ class OrderCheck(NamedTuple):
 
 def usual_checks(operations: int) -> int:
     """Return how many realizations are checked where nobody says it: more of a short schedule."""
-    return min(max(_CHECKED_OPERATIONS // max(operations, 1), FEWEST_CHECKS), MOST_CHECKS)
+    return min(max(_CHECKED_OPERATIONS // max(operations, 1), MIN_CHECKS), MAX_CHECKS)
 
 
 def different_realizations(realizations: int, sources: Sequence[Noise], speed: Speed | None) -> int:

@@ -235,7 +235,7 @@ def looks_like_schedule(path: Path) -> bool:
 
 
 NO_MARK = 2**32 - 1
-MOST_MARKS = 100_000
+MAX_MARKS = 100_000
 _KIND, _TAG = 0, 3  # columns of operations_of
 _PATTERN = re.compile(r" *[a-z]+ *=[^,=]*(, *[a-z]+ *=[^,=]*)*")
 _STATEMENT = re.compile(
@@ -380,8 +380,8 @@ def _from_file(schedule: Schedule, path: Path) -> Marks:
 
 
 def _check_mark_count(count: int) -> None:
-    if count > MOST_MARKS:
-        raise ValueError(f"marks: there are {count:,}, at most {MOST_MARKS:,} can be kept")
+    if count > MAX_MARKS:
+        raise ValueError(f"marks: there are {count:,}, at most {MAX_MARKS:,} can be kept")
 
 
 def _labels(schedule: Schedule, ranks: set[int]) -> dict[tuple[int, str], int]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run_arguments, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
-from ..fields import MOST_REALIZATIONS, shorten, stacklevel_of_user
+from ..fields import MAX_REALIZATIONS, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks
 from ..network import LogGOPS, Network, check_network
@@ -115,7 +115,7 @@ class ScheduleParameters(Question):
         default=(),
     )
     realizations: Count = Count(
-        "how many", "As in `simulate`.", default=1000, low=1, high=MOST_REALIZATIONS, part=EFFORT
+        "how many", "As in `simulate`.", default=1000, low=1, high=MAX_REALIZATIONS, part=EFFORT
     )
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
     threads: Threads = Threads()
@@ -125,7 +125,7 @@ class ScheduleParameters(Question):
         "As in `simulate`.",
         default=0,
         low=0,
-        high=MOST_REALIZATIONS - 1,
+        high=MAX_REALIZATIONS - 1,
         option=None,
     )
     _: KW_ONLY
@@ -273,7 +273,7 @@ class ScheduleQuestion(ScheduleParameters):
         "On one processor: half of them are the first, the others those that take longest. There "
         "is none either where memory is short, which `ScheduleResult.notes` say.",
         low=0,
-        high=MOST_REALIZATIONS,
+        high=MAX_REALIZATIONS,
         usual="5 to 50, by the number of operations",
     )
     marks: Anything[str | Path | None] = Anything(

@@ -556,9 +556,9 @@ def to_html(store: Readable) -> str:
     # Of a store without a record not all cells are asked for theirs.
     there = rows(store) if has_records(store.path) else ()
     means = (row for row in there if row.statistic == "mean")
-    shown = list(islice(means, optional_packages.MOST_ROWS + 1))
+    shown = list(islice(means, optional_packages.MAX_ROWS + 1))
     lines = []
-    for row in shown[: optional_packages.MOST_ROWS]:
+    for row in shown[: optional_packages.MAX_ROWS]:
         estimate = row.estimate
         ends = (float(estimate.value), float(estimate.low), float(estimate.high))
         show = show_seconds if row.unit == "s" else "{:.4g}".format
@@ -571,13 +571,13 @@ def to_html(store: Readable) -> str:
     )
 
 
-_MOST_ASKED = 1000  # cells, of which a notebook is told how far they are
-_MOST_JUDGED = 20  # of a study with targets, where this may read all samples
+_MAX_CELLS_SHOWN = 1000  # cells, of which a notebook is told how far they are
+_MAX_CELLS_JUDGED = 20  # of a study with targets, where this may read all samples
 
 
 def _open_cells(store: Readable) -> list[str]:
     """Say for a notebook what is not done, or not met; `summary` has more."""
-    if len(store.cells) > (_MOST_JUDGED if store.study.targets else _MOST_ASKED):
+    if len(store.cells) > (_MAX_CELLS_JUDGED if store.study.targets else _MAX_CELLS_SHOWN):
         return []
     decisions = [store.decision(cell) for cell in store.cells]
     count, told = len(decisions), []

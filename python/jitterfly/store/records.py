@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..fields import MOST_REALIZATIONS, MOST_SEED
+from ..fields import MAX_REALIZATIONS, MAX_SEED
 from ..files import append_whole, open_input
 from ..observables.measure import PACKINGS, WIDEST, Piece, narrow_packing
 from ..studies import Cell
@@ -234,9 +234,9 @@ def _is_header(header: Any) -> bool:
         return False
     columns, base, kind = header.get("columns"), header.get("base"), header.get("kind")
     good = isinstance(columns, list) and all(isinstance(name, str) for name in columns)
-    good = good and _are_integers([header.get("seed"), header.get("stream")], 0, MOST_SEED)
-    good = good and _are_integers([header.get("first")], 0, MOST_REALIZATIONS)
-    good = good and _are_integers([header.get("count")], 1, MOST_REALIZATIONS - header["first"])
+    good = good and _are_integers([header.get("seed"), header.get("stream")], 0, MAX_SEED)
+    good = good and _are_integers([header.get("first")], 0, MAX_REALIZATIONS)
+    good = good and _are_integers([header.get("count")], 1, MAX_REALIZATIONS - header["first"])
     if not good or kind == SUMMARY:
         return good and base is None
     if kind != RAW or not columns or header.get("packing") not in _TYPES:
@@ -711,12 +711,12 @@ class RecordSeries:
         self.file.append(self.identity, pack)
 
 
-MOST_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
+MAX_OWN_FILES = 200  # files of records with names that people can read; on clusters each counts
 
 
 def too_many_files(cells: Sequence[Cell]) -> bool:
     """Return whether there would be too many files if each variant and cell had its own."""
-    return sum(len(cell.variants) + 1 for cell in cells) > MOST_OWN_FILES
+    return sum(len(cell.variants) + 1 for cell in cells) > MAX_OWN_FILES
 
 
 class RecordFiles:

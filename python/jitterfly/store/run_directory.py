@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fields import MOST_SEED, counted, is_real_number, parameter, shorten
+from ..fields import MAX_SEED, counted, is_real_number, parameter, shorten
 from ..files import (
     open_input,
     open_own,
@@ -119,7 +119,7 @@ def read_meta(path: Path, way_out: str = "") -> dict[str, Any]:
         good = type(version) is int
         if version in _FORMATS:
             good = good and all(type(meta[k]) is kind for k, kind in _TYPES.items())
-            good = good and 0 <= meta["seed"] <= MOST_SEED
+            good = good and 0 <= meta["seed"] <= MAX_SEED
     except (KeyError, TypeError, ValueError, RecursionError):  # ValueError: JSON and UTF-8 as well
         good = False
     if not good:
@@ -250,10 +250,10 @@ def changed_fields(path: Path, old: Mapping[str, Any], study: Study) -> str:
                 if pair[0].get(name) != pair[1].get(name):
                     parts.append(f"{_change(name, pair, cases)} [at {cell}]")
         parts = list(dict.fromkeys(parts))  # variants of a cell have changed alike
-    more = f", and {len(parts) - _MOST_FIELDS} more fields" if len(parts) > _MOST_FIELDS else ""
+    more = f", and {len(parts) - _MAX_FIELDS} more fields" if len(parts) > _MAX_FIELDS else ""
     if not parts:
         return _cells_left_out(before, old, study)
-    return where + ", ".join(parts[:_MOST_FIELDS]) + more
+    return where + ", ".join(parts[:_MAX_FIELDS]) + more
 
 
 def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
@@ -271,7 +271,7 @@ def _cells_left_out(before: Study, old: Mapping[str, Any], study: Study) -> str:
     return f"{such}a study may have more cases than are stored, or fewer, not both"
 
 
-_MOST_FIELDS = 4
+_MAX_FIELDS = 4
 
 
 def _change(name: str, pair: Sequence[Mapping[str, Any]], cases: Sequence[Workload]) -> str:

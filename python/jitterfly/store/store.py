@@ -28,7 +28,7 @@ import numpy as np
 
 from .. import optional_packages
 from ..answer import write_if_path
-from ..fields import MOST_REALIZATIONS, check_choice, first_few, visible
+from ..fields import MAX_REALIZATIONS, check_choice, first_few, visible
 from ..files import synchronize
 from ..observables import (
     CellData,
@@ -74,13 +74,13 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-_MOST_NAMED = 8  # runs, of those below a directory
+_MAX_NAMED = 8  # runs, of those below a directory
 # Data of cells that stay in memory: how many, and bytes of their samples. What is computed of them
 # early is as much again.
-_MOST_DATA, MOST_DATA_BYTES = 16, 2**27
+_MAX_DATA, MAX_DATA_BYTES = 16, 2**27
 # Numbers stay longer than the samples that they were computed of: tables, pictures and claims ask
 # for the same ones, one after the other.
-_MOST_COMPUTED_BYTES = 2**26
+_MAX_COMPUTED_BYTES = 2**26
 
 
 class Store:
@@ -172,7 +172,7 @@ class Store:
 
     def available(self, cell: Cell) -> int:
         """Realizations from 0 on that are there without a gap."""
-        return self.records(cell).available(MOST_REALIZATIONS)
+        return self.records(cell).available(MAX_REALIZATIONS)
 
     def missing(self, cell: Cell, upto: int) -> list[tuple[int, int]]:
         """List what `data` of `upto` realizations lacks: pairs of first realization and count."""
@@ -303,13 +303,13 @@ class Store:
         size = computed.nbytes
         self._computed[key] = size, computed
         self._computed_bytes += size
-        while self._computed and self._computed_bytes > _MOST_COMPUTED_BYTES:
+        while self._computed and self._computed_bytes > _MAX_COMPUTED_BYTES:
             self._computed_bytes -= self._computed.pop(next(iter(self._computed)))[0]
 
     def _is_too_much(self) -> bool:
         """Return whether more data are in memory than there shall be."""
         size = sum(data.nbytes for data in self._data.values())
-        return size > MOST_DATA_BYTES or len(self._data) > _MOST_DATA
+        return size > MAX_DATA_BYTES or len(self._data) > _MAX_DATA
 
     def families(self, cell: Cell) -> Mapping[str, Any]:
         """Return the families of observables of a cell, by name."""
@@ -489,11 +489,11 @@ def _hint(path: Path) -> str:
         )
     below = sorted(file.parent.name for file in path.glob(f"*/{run_directory.META}"))
     if below:
-        return f"; runs below it: {first_few(below, _MOST_NAMED)}"
+        return f"; runs below it: {first_few(below, _MAX_NAMED)}"
     return "; one that has just begun checks its cells first"
 
 
-_MOST_RECENT_BYTES = 2**26  # that nobody has looked at yet, of all cells
+_MAX_RECENT_BYTES = 2**26  # that nobody has looked at yet, of all cells
 
 
 class RecentSamples:
@@ -510,7 +510,7 @@ class RecentSamples:
         """The samples from realization `first` on."""
         self._drop(cell, first)
         self._parts.setdefault(cell, {})[first] = piece
-        while self._nbytes > _MOST_RECENT_BYTES:
+        while self._nbytes > _MAX_RECENT_BYTES:
             oldest = next(iter(self._parts))
             for number in list(self._parts[oldest]):
                 self._drop(oldest, number)
@@ -547,7 +547,7 @@ class RecentSamples:
                 del self._parts[cell]
 
 
-MOST_EARLY = 64  # columns of which all products are made before anybody asks
+MAX_EARLY_COLUMNS = 64  # columns of which all products are made before anybody asks
 _UNSAFE = re.compile(r"[^A-Za-z0-9=._^-]+")
 
 
@@ -624,7 +624,7 @@ class CellRecords:
             piece = ticks.parts[0] if len(ticks.parts) == 1 else Piece(values)
             self.recent.add(self.cell.index, first, piece)
             writer = self.files.writer
-            if writer.is_on and values.nbytes >= SMALL and len(ticks.columns) <= MOST_EARLY:
+            if writer.is_on and values.nbytes >= SMALL and len(ticks.columns) <= MAX_EARLY_COLUMNS:
                 piece.prepare(writer.later)
         if summary is not None:
             self.summaries.append_summary(first, count, summary.to_bytes())

@@ -25,7 +25,7 @@ import numpy as np
 from ..algorithms import Algorithm
 from ..case import Case
 from ..fields import Component, check_choice, check_keys, is_real_number, shorten
-from ..network import MOST_BYTES, Network
+from ..network import MAX_BYTES, Network
 from ..noise import Noise
 from ..schedule.case import KEYS
 from ..syntax import read_size, read_values
@@ -385,7 +385,7 @@ class RoundTime(CaseTime):
     """T_comm: one round without noise, as `theory.round_time`; set by the size of the message."""
 
     def read(self, table: Mapping[str, Any], by: str) -> Fraction:
-        size = read_size(table.get("message_bytes", 8), "message_bytes", 0, MOST_BYTES)
+        size = read_size(table.get("message_bytes", 8), "message_bytes", 0, MAX_BYTES)
         return Fraction(sum(self._network(table).costs(size)))
 
     def is_set_by(self, path: str) -> bool:

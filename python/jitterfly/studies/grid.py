@@ -23,7 +23,7 @@ from ..case import (
     warn_of_unused_costs,
 )
 from ..distributions import Distribution
-from ..fields import MOST_REALIZATIONS, as_float, is_real_number, shorten
+from ..fields import MAX_REALIZATIONS, as_float, is_real_number, shorten
 from ..noise import Noise
 from ..observables import Column, MeasureFamily, Observable
 from ..progress import counted_progress
@@ -66,7 +66,7 @@ class RealizationBudget:
     def __post_init__(self) -> None:
         if self.max is None:
             raise ValueError("realizations lacks the key 'max': how many a cell may have at most")
-        high = read_count(self.max, "realizations.max", 1, MOST_REALIZATIONS)
+        high = read_count(self.max, "realizations.max", 1, MAX_REALIZATIONS)
         low = self.min
         low = min(_FEW, high) if low is None else read_count(low, "realizations.min", 1, high)
         rounds = _check_rounds(self.rank_rounds)

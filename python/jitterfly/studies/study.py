@@ -19,7 +19,7 @@ from .. import optional_packages
 from ..case import Case
 from ..distributions.distribution import Drawn
 from ..fields import (
-    MOST_SEED,
+    MAX_SEED,
     Component,
     Converted,
     check_choice,
@@ -184,7 +184,7 @@ class Study:
         put = partial(object.__setattr__, self)
         for name in ("axes", "targets", "claims"):
             put(name, tuple(listed(getattr(self, name), name)))
-        put("seed", read_count(self.seed, "seed", 0, MOST_SEED))
+        put("seed", read_count(self.seed, "seed", 0, MAX_SEED))
         validation.check_texts(self)
         put("variants", read_variants(self.variants))
         put("observables", read_observables(self.observables, self))

@@ -40,7 +40,7 @@ from ..backends import BackendError
 from ..case import warn_of_doubts
 from ..faster_algorithm import algorithm_cautions
 from ..fields import (
-    MOST_REALIZATIONS,
+    MAX_REALIZATIONS,
     check_choice,
     check_integer,
     counted,
@@ -62,7 +62,7 @@ from . import executors
 from .batches import Batch, BatchSizer, CellRun, ClassNotLoaded, run_batch
 from .executors import WorkersBroken
 
-MOST_SHARDS = 1_000_000
+MAX_SHARDS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Shard:
     count: int
 
     def __post_init__(self) -> None:
-        check_integer(self.count, "the count of shards", 1, MOST_SHARDS)
+        check_integer(self.count, "the count of shards", 1, MAX_SHARDS)
         check_integer(self.index, "the index of a shard", 1, self.count)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Shard:
         """Parse `i/n`, 1 <= i <= n."""
         given = text.strip() if isinstance(text, str) else ""
         match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", given)
-        if not match or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
+        if not match or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
             raise ValueError(
                 f"shard must be i/n with 1 <= i <= n, such as 2/8; got {shorten(text)}"
             )
@@ -597,22 +597,22 @@ def overridden(
             for target in listed(targets, "targets")
         )
     if realizations is not None:
-        budget = read_count(realizations, "realizations", 1, MOST_REALIZATIONS)
+        budget = read_count(realizations, "realizations", 1, MAX_REALIZATIONS)
         least = min(study.budget.min, budget) if changed.get("targets", study.targets) else budget
         changed["budget"] = replace(study.budget, min=least, max=budget, rank_rounds=float("inf"))
     return replace(study, **changed) if changed else study
 
 
-_MOST_READ = 256  # columns that are summed up
+_MAX_SUMMED_COLUMNS = 256  # columns that are summed up
 
 
 def check_columns(study: Study) -> None:
     """Raise where many columns would have to be summed up, which takes time by the square."""
     for cell in study.cells():
-        if cell.limit <= cell.raw_limit or len(cell.columns) <= _MOST_READ:
+        if cell.limit <= cell.raw_limit or len(cell.columns) <= _MAX_SUMMED_COLUMNS:
             continue
         read = len(columns_of(study.measures(cell)))
-        if read > _MOST_READ:
+        if read > _MAX_SUMMED_COLUMNS:
             raise ValueError(
                 f"realizations.raw_bytes must be at least {cell.limit * 8 * len(cell.columns)}, so "
                 f"that all realizations are kept: the observables read {read:,} columns, such as "

@@ -42,7 +42,7 @@ from ..backends import (
     takes_gpu,
 )
 from ..fields import (
-    MOST_THREADS,
+    MAX_THREADS,
     check_choice,
     check_integer,
     option_of,
@@ -307,7 +307,7 @@ def _leave_with_the_driver() -> None:
         os._exit(1)
 
 
-MOST_WORKERS = 1024
+MAX_WORKERS = 1024
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
@@ -562,7 +562,7 @@ def _share() -> int | None:
     if not size or size == 1:
         return None
     wanted = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    of_all = min(os.cpu_count() or 1, core.control_group_threads() or MOST_THREADS)
+    of_all = min(os.cpu_count() or 1, core.control_group_threads() or MAX_THREADS)
     share = int(wanted) if wanted.isdigit() else -(-of_all // size)
     return max(1, min(core.hardware_threads(), share))
 
@@ -601,7 +601,7 @@ def check_workers(
     if workers is None:
         workers = "mpi" if executor is None and _mpi_world() else None
     elif not isinstance(workers, str):
-        workers = check_integer(workers, "workers", 1, MOST_WORKERS)
+        workers = check_integer(workers, "workers", 1, MAX_WORKERS)
     elif workers not in ("gpus", "sockets", "mpi"):
         raise ValueError(
             f"workers must be 'gpus', 'sockets', 'mpi' or a number, got {shorten(workers)}"
@@ -629,7 +629,7 @@ def check_workers(
         return Workers(workers, "cpu", threads or _limited(len(_groups(workers))))
     if executor is not None or workers == "mpi":  # elsewhere there may be other devices than here
         if threads is not None:
-            check_integer(threads, "threads", 1, MOST_THREADS)
+            check_integer(threads, "threads", 1, MAX_THREADS)
         of_gpus = workers == "mpi" and devices is not None and backend != "cpu" and threads is None
         return Workers(workers, backend, threads, _devices_of_rank_zero() if of_gpus else ())
     here = None
@@ -650,7 +650,7 @@ def _device_numbers(devices: str | int | Sequence[int] | None) -> tuple[int, ...
     elif isinstance(devices, Sequence):
         given = list(devices)
     try:
-        numbers = tuple(check_integer(n, "devices", 0, MOST_WORKERS) for n in given)
+        numbers = tuple(check_integer(n, "devices", 0, MAX_WORKERS) for n in given)
     except ValueError:
         numbers = ()
     if not numbers or len(set(numbers)) < len(numbers):

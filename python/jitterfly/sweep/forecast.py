@@ -19,8 +19,8 @@ from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
 from ..progress import timed_phase
 from ..store import Store
-from ..store.records import MOST_OWN_FILES
-from ..store.store import MOST_DATA_BYTES, MOST_EARLY
+from ..store.records import MAX_OWN_FILES
+from ..store.store import MAX_DATA_BYTES, MAX_EARLY_COLUMNS
 from ..studies import Cell, Study
 from .batches import BATCH_BYTES, Batch, BatchResult, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate
@@ -36,8 +36,8 @@ _CALL = 2e-3  # seconds that a call takes at most, whatever its realizations
 _BATCH_BYTES = 2**24  # of its samples
 _LOOKED = 64  # observables of a cell
 _GROWS = 2.0  # times the seconds of a look at one realization; below it more take as long
-_MOST_WORK = 5e8  # a cell with more of them in one realization is not tried,
-_MOST_ALONE = 1e10  # but that the smallest one is, if it has no more, where all have more
+_MAX_WORK = 5e8  # a cell with more of them in one realization is not tried,
+_MAX_SMALLEST_WORK = 1e10  # but that the smallest one is, if it has no more, where all have more
 _RECORD, _ROW = 400, 150  # bytes of a record beside its samples, of a statistic in all files
 _SHARED = 256  # files of records, where cells share them
 _PICTURE = 48 * 2.0**20  # bytes of the modules that a table and a picture take
@@ -266,7 +266,7 @@ def forecast(
         rate,
         len(tries),
         disk,
-        records if records <= MOST_OWN_FILES else _SHARED,
+        records if records <= MAX_OWN_FILES else _SHARED,
         now + _memory(cells, threads),
         device,
         tuple(sorted(used)),
@@ -321,9 +321,9 @@ def _tries(
 ) -> list[_Trial]:
     store = store_in("tries")
     by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
-               if cell.work <= _MOST_WORK]  # fmt: skip
+               if cell.work <= _MAX_WORK]  # fmt: skip
     if not by_work:
-        least = [cell for cell in cells if engine and cell.work <= _MOST_ALONE]
+        least = [cell for cell in cells if engine and cell.work <= _MAX_SMALLEST_WORK]
         least = sorted(least, key=lambda cell: cell.work)[:1]
         return [_run_trial(store, cell, make, engine) for cell in least]
     # The very first one loads modules. What it stores would not be written again.
@@ -457,7 +457,7 @@ def _memory(cells: Sequence[Cell], threads: int | None) -> float:
     columns = [8.0 * min(cell.limit, cell.raw_limit) for cell in cells]
     sizes = [size * len(cell.columns) for size, cell in zip(columns, cells, strict=True)]
     narrow = [size / 2 for size in sizes]
-    held = min(sum(narrow), MOST_DATA_BYTES + max(narrow))
-    early = min(len(cell.columns) for cell in cells) <= MOST_EARLY
+    held = min(sum(narrow), MAX_DATA_BYTES + max(narrow))
+    early = min(len(cell.columns) for cell in cells) <= MAX_EARLY_COLUMNS
     in_ticks = min(max(sizes), BATCH_BYTES) if early else max(sizes)
     return modules + flight + held + in_ticks + max(columns)

@@ -24,7 +24,7 @@ from ..algorithms.alltoall import blocks_with_digit
 from ..algorithms.shared_steps import block_bytes, circulant_rounds, segments_of, tree_blocks
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
-from ..network import MOST_BYTES, LogGOPS
+from ..network import MAX_BYTES, LogGOPS
 from ..steps import power_below, rounds_of
 from ..units import LONGEST_TICKS, exact, from_ticks, to_ticks
 
@@ -128,7 +128,7 @@ def loggp_completion(network: LogGOPS, ranks: int, message_bytes: int = 1) -> fl
     if network.O:
         raise ValueError(f"O must be 0 for this closed form, got {network.O}")
     rounds = check_power_of_two(ranks, "ranks", 2**62).bit_length() - 1
-    n = check_integer(message_bytes, "message_bytes", 1, MOST_BYTES)
+    n = check_integer(message_bytes, "message_bytes", 1, MAX_BYTES)
     if rounds == 0:
         return 0.0
     stream = exact(network.G) * (n - 1)

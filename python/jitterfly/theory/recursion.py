@@ -30,7 +30,7 @@ from ..noise import MessageNoise, StepNoise
 from ..units import TICKS_PER_SECOND, Seconds, from_ticks, to_ticks
 from .probability_laws import Bracket, Floats, Lattice, Mesh, RandomDelay, Ticks, check_probability
 
-MOST_ROUNDS = 62
+MAX_ROUNDS = 62
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class StepModel(Dataclass):
     transit: Seconds = Seconds(0.0)
 
     def __post_init__(self) -> None:
-        check_integer(self.rounds, "rounds", 0, MOST_ROUNDS)
+        check_integer(self.rounds, "rounds", 0, MAX_ROUNDS)
         if not all(hasattr(self.delay, name) for name in ("survival", "quantile", "longest_ticks")):
             raise ValueError(
                 f"delay must be a distribution such as Bernoulli(...), got {shorten(self.delay)}"

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from jitterfly import optional_packages
 from jitterfly.answer import Report, show_time
 from jitterfly.distributions import Constant
-from jitterfly.fields import MOST_SEED, check_choice, check_integer, check_power_of_two, shorten
+from jitterfly.fields import MAX_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
 from jitterfly.stats import ENOUGH_EVENTS, mean, realizations_needed
 from jitterfly.stats.intervals import (
@@ -49,7 +49,7 @@ from .hit_tables import (
     pairs_of_steps,
     simulated_extra,
 )
-from .step_noise_models import ASSUMED, MOST_ROUNDS, RANKS
+from .step_noise_models import ASSUMED, MAX_ROUNDS, RANKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ P_IS_MORE = f"{ASSUMED} p may be larger"
 STATISTICS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 EXACT, SIMULATED, TABULATED = "exact", "simulated", "tabulated"
 
-_MOST_STEPS = 5e9  # steps of a rank simulated at each p: more takes minutes
+_MAX_STEPS = 5e9  # steps of a rank simulated at each p: more takes minutes
 _SLOPE_STEP = 0.05  # of ln p, over which the slope is taken from the table
 _CURVE_PER_DECADE = 32  # points of a curve over D
 _CURVE_START, _CURVE_END = 0.05, 20.0  # times D: the ends of the curve
@@ -97,7 +97,7 @@ class BudgetQuestion:
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MOST_ROUNDS))
+        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MAX_ROUNDS))
         if self.ranks < 2:
             raise ValueError(f"ranks must be at least 2, got {shorten(self.ranks)}")
         for name in ("latency", "step", "delay"):
@@ -223,7 +223,7 @@ def _simulated(question: BudgetQuestion, confidence: float, precision: float, se
     slope, spread = _slope_and_spread(question, guess)
     reach = student_t(confidence, 1000)
     wanted = (reach * spread / (slope * precision)) ** 2
-    count = int(min(math.ceil(wanted), _MOST_STEPS / (k * 2.0**k)))
+    count = int(min(math.ceil(wanted), _MAX_STEPS / (k * 2.0**k)))
     # A tail without any hit must have an upper end below the limit.
     if share is None:
         count = max(count, 50, _for_few_events(question, guess, slope * precision, confidence))
@@ -284,7 +284,7 @@ def _for_few_events(
     widened = 2 * float(rare_event_margin(1e-9, 2, confidence)) / half_width
     wanted = math.ceil(min(ENOUGH_EVENTS / two_hits, widened))
     k = question.rounds
-    return min(wanted, int(_MOST_STEPS / (k * 2.0**k)))
+    return min(wanted, int(_MAX_STEPS / (k * 2.0**k)))
 
 
 def _slope_and_spread(question: BudgetQuestion, guess: float) -> tuple[float, float]:
@@ -351,7 +351,7 @@ def check_precision(
         precision = 0.03 if statistic == "mean" else 0.08
     if not isinstance(precision, float) or not 1e-4 <= precision <= 0.5:
         raise ValueError(f"precision must be from 0.0001 to 0.5, got {shorten(precision)}")
-    return precision, check_integer(seed, "seed", 0, MOST_SEED)
+    return precision, check_integer(seed, "seed", 0, MAX_SEED)
 
 
 def _exact(question: BudgetQuestion, confidence: float, precision: float = 0.03) -> Budget | None:

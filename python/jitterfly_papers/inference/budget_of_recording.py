@@ -40,7 +40,7 @@ from .hit_tables import UNIT, SearchProgress, simulated_extra
 from .step_noise_models import ASSUMED
 
 _PILOT = 100  # realizations that plan the rest
-_MOST_STEPS = 2e9
+_MAX_STEPS = 2e9
 _LEVELS = 20_001  # of probability, each 0.12 % below the last
 _HALF_A_TICK = 0.5 / TICKS_PER_SECOND
 _STEP = 0.3  # of ln p, over which the pilot tells the slope
@@ -169,7 +169,7 @@ def budget_of_recording(
         return answer(NEVER, Bounds(0.0, 0.0, 0.0))
     # Steps on paths to one rank, which are a tree, or to the last one.
     steps = ranks - 1 if rank == "mean" else ranks * question.rounds
-    affordable = max(int(_MOST_STEPS / (question.rounds * ranks)), _PILOT)
+    affordable = max(int(_MAX_STEPS / (question.rounds * ranks)), _PILOT)
     needed = 0
     if share is None:
         rarest = room / bounds(1.0, steps)[1]

@@ -35,10 +35,10 @@ from jitterfly.measured.load import load_text
 from jitterfly.measured.measurements import parts_of_collective
 from jitterfly.units import LONGEST_SECONDS, parse_seconds, warn_of_long
 
-from .step_noise_models import MOST_ROUNDS
+from .step_noise_models import MAX_ROUNDS
 
 Floats = npt.NDArray[np.float64]
-_MOST_RANKS = 2**MOST_ROUNDS
+_MAX_RANKS = 2**MAX_ROUNDS
 
 _Rows = list[tuple[int, list[str]]]
 _COLUMN_NAMES = {
@@ -51,7 +51,7 @@ _COLUMN_NAMES = {
 _COLUMN_HEADER = re.compile(
     r"(?P<word>[a-z ]+?)\s*(?:[\[(]\s*)?(?P<unit>\b(?:s|ms|us|µs|ns|ps))?\s*[\])]?"
 )
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 _MEND_UNIT = "name the column latency_us, or give the unit us; latency_s if that is meant"
 _UNITS = ("s", "ms", "us", "µs", "ns", "ps")
 
@@ -101,13 +101,13 @@ class Curve(Dataclass):
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        raw = check_numbers(self.ranks, f"ranks must be integers from 2 to {_MOST_RANKS}")
+        raw = check_numbers(self.ranks, f"ranks must be integers from 2 to {_MAX_RANKS}")
         ranks = np.asarray(raw, dtype=np.int64)
         if ranks.ndim != 1 or len(ranks) == 0 or (ranks != raw).any():
             raise ValueError(f"ranks must be a list of integers, got {shorten(self.ranks)}")
-        if ranks.min() < 2 or ranks.max() > _MOST_RANKS:
-            wrong = int(ranks[(ranks < 2) | (ranks > _MOST_RANKS)][0])
-            raise ValueError(f"ranks must be from 2 to 2^{MOST_ROUNDS} = {_MOST_RANKS}, "
+        if ranks.min() < 2 or ranks.max() > _MAX_RANKS:
+            wrong = int(ranks[(ranks < 2) | (ranks > _MAX_RANKS)][0])
+            raise ValueError(f"ranks must be from 2 to 2^{MAX_ROUNDS} = {_MAX_RANKS}, "
                              f"got {wrong}")  # fmt: skip
         order = np.argsort(ranks, kind="stable")
         object.__setattr__(self, "ranks", ranks[order])
@@ -175,7 +175,7 @@ def _common_name(names: Iterable[str]) -> str:
 
 def _rows_of(content: bytes) -> _Rows:
     """The line numbers and cells of what is neither empty nor a comment."""
-    if len(content) > _MOST_BYTES:
+    if len(content) > _MAX_BYTES:
         return []  # a benchmark's own output perhaps, no table of a few points
     text = content.decode("utf-8", errors="replace")
     rows = []

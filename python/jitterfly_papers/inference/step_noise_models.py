@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 MODELS = ("bernoulli", "exponential", "rare-exponential")
 RANKS = ("last", "mean")
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 ASSUMED = (
     "all of L is taken to follow a delay, as CPU time does; where L is mostly time on the wire, "
     "the message has come meanwhile, and"

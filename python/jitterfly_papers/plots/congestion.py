@@ -178,7 +178,7 @@ def _count(points: Sequence[FigurePoint]) -> str:
     return f"{' and '.join(f'{count:,}' for count in counts)} realizations, bars 95 %"
 
 
-_MOST_HOSTS = 64
+_MAX_HOSTS = 64
 _COLOURS = ("#dddddd", "#56B4E9", style.ORANGE, "#D55E00")  # 0, 1, 2, 3 and more messages
 Loads = list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 
@@ -227,8 +227,8 @@ def draw_loads(case: CongestionCase, level: int, realization: int = 0, seed: int
     found = loads(case, level, realization, seed)
     tree = case.network
     assert isinstance(tree, FatTree)
-    if tree.hosts > _MOST_HOSTS:
-        raise ValueError(f"a drawing needs a tree of at most {_MOST_HOSTS} hosts")
+    if tree.hosts > _MAX_HOSTS:
+        raise ValueError(f"a drawing needs a tree of at most {_MAX_HOSTS} hosts")
     one = congestion_realization(case, realization, seed)
     own = set(one.host_of_rank[: case.z].tolist())
     figure, axes = style.new_figure([2.6, 2.6], 1, sharex=True, sharey=True)

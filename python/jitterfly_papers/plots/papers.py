@@ -37,7 +37,7 @@ from ..cell_values import (
 )
 from ..claims import hm18
 from ..claims.ms12 import AXES_FIG13, AXIS_FIG8, CLIP_LEVELS
-from ..figures import LEAST_MEANS, FewRunMeans, few_runs
+from ..figures import MIN_MEANS, FewRunMeans, few_runs
 
 # --- what several of them draw
 
@@ -477,14 +477,14 @@ def draw_hm18_table(results: Results, observable: str | None = None) -> Figure:
 
 # --- 30 runs: what one published point is a draw of
 
-_MOST_DOTS = 2000
+_MAX_DOTS = 2000
 
 
 def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
     """A strip for each cell: a dot for each 30-run mean, and below them our interval."""
     cells = few_runs(results, observable)
     if not cells:
-        least = LEAST_MEANS * RUNS
+        least = MIN_MEANS * RUNS
         raise results.study.error(f"figure 'few_runs' needs cells with {least} samples or more")
     high = 1.45 if any("\n" in _strip_text(cell) for cell in cells) else 0.85
     figure = Figure(figsize=(7.6, high * len(cells) + 1.8))
@@ -519,7 +519,7 @@ def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
 
 
 def _draw_strip(axes: Axes, row: int, cell: FewRunMeans) -> None:
-    means = cell.means[:_MOST_DOTS]
+    means = cell.means[:_MAX_DOTS]
     # Dots are spread out in turn, not at random: the same picture every time.
     offsets = 0.06 + 0.42 * ((np.arange(len(means)) * 0.6180339887) % 1.0)
     axes.plot(means, row + offsets, "o", color=style.BLUE, markersize=2.2, alpha=0.55,

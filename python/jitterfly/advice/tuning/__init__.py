@@ -20,7 +20,7 @@ from ..question import Question
 from .mpich import MPICH
 from .nccl import NCCL
 from .openmpi import OpenMPIJson, OpenMPIRules
-from .table import LEAST_CHOICE, Decided, TuningChoice, TuningFormat, TuningTable
+from .table import MIN_CHOICE, Decided, TuningChoice, TuningFormat, TuningTable
 
 __all__ = [
     "TuningChoice",
@@ -156,7 +156,7 @@ def library_candidates(
         and form.supports(collective, one.called[form.CALLED], settings)
     ]
     usual = [one for one in having if one.usual]
-    if len(usual) >= LEAST_CHOICE:
+    if len(usual) >= MIN_CHOICE:
         return [one.name for one in usual]
     return [one.name for one in {one.called[form.CALLED]: one for one in having}.values()]
 
@@ -196,7 +196,7 @@ def _checked_format(
             raise ValueError(
                 f"{path.name} can not choose for {question.collective}, only for {others}"
             )
-        if len(named) < LEAST_CHOICE:
+        if len(named) < MIN_CHOICE:
             has = f"only {', '.join(named)}" if named else "none"
             raise ValueError(
                 f"a tuning file takes two candidates or more that {form.CALLED} has as well: of "

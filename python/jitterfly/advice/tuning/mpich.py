@@ -29,7 +29,7 @@ from ...files import read_whole
 from ..question import Question
 from .table import SizeRange, TuningFormat, TuningTable
 
-_MOST = 2**31 - 1  # of a size: the reader uses atoi
+_MAX_BYTES = 2**31 - 1  # of a size: the reader uses atoi
 _PAGE = 4096  # bytes: the smallest page; larger ones are multiples of it
 
 # Name of the collective in the tree and in names of algorithms, and what counts a message's bytes.
@@ -122,7 +122,7 @@ class MPICH(TuningFormat):
     def check_sizes(self, question: Question, library: MpichLibrary) -> None:
         times = max(question.ranks) if question.collective == "allgather" else 1
         most = max(question.message_bytes) * times
-        if most > _MOST:
+        if most > _MAX_BYTES:
             of_all = f" on {times:,} ranks together" if times > 1 else ""
             raise ValueError(
                 f"message_bytes must be at most 2^31 - 1 bytes{of_all} for MPICH's tree, got "

@@ -18,7 +18,7 @@ from ..question import Question, setting_in_words
 from ..race import SAME_PROGRAM
 from ..ranking import AdviceCell, RankedCandidate
 
-LEAST_CHOICE = 2
+MIN_CHOICE = 2
 """Algorithms of the library that make a comparison."""
 _OF_ALL_RANKS = ("allgather", "alltoall", "gather", "scatter")
 """Collectives of which libraries count the blocks of all ranks."""
@@ -84,7 +84,7 @@ def _choose(
         elif (why := cell.left_out.get(name, "")) in first:
             having[first[why]].append(name)
     ranked = [one for one in cell.ranking if having[one.name]]
-    if sum(map(len, having.values())) < LEAST_CHOICE:
+    if sum(map(len, having.values())) < MIN_CHOICE:
         reason = f"fewer than two algorithms of {library} were compared"
         return TuningChoice(*place, "", "", reason)
     for one in ranked:

@@ -49,7 +49,7 @@ _RUNNING = re.compile(  # fwq-mpi -s prints "Process N" above it, too
     re.M,
 )
 _SPEEDS = re.compile(rb"^(?:Speed: (?:thread|process) \d.{0,120}(?:\n|\Z))+", re.M)
-_MOST_OF_HEAD = 2**22  # bytes, in which all clock rates stand
+_MAX_HEAD = 2**22  # bytes, in which all clock rates stand
 _SPEED = re.compile(
     rb"^Speed: [a-z]{6,7} (\d{1,7}), .{0,100}\bGHz (\d{1,4}\.\d{1,9})\s{0,9}$", re.M
 )
@@ -125,7 +125,7 @@ def _fwq_threads(text: TextFile) -> tuple[dict[str, str], list[tuple[str, str, _
     A CPU of "" is not known. Threads may be processes on several nodes: where they name a CPU
     twice, their numbers tell them apart.
     """
-    said = _SPEEDS.search(text.data, 0, _MOST_OF_HEAD)
+    said = _SPEEDS.search(text.data, 0, _MAX_HEAD)
     begin = said.end() if said else 0
     speeds = {
         found[1].decode(): found[2].decode() for found in _SPEED.finditer(said[0] if said else b"")

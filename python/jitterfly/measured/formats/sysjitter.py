@@ -22,7 +22,7 @@ from .columns import MAX_COUNT, comments, data_ranges, detours_in_order, integer
 from .text import Format, Options, TextFile
 
 _NS = TICKS_PER_SECOND // 10**9
-_MOST_NS = MAX_TICKS // _NS
+_MAX_NS = MAX_TICKS // _NS
 _KEY = re.compile(r"(cpu_mhz|threshold|n_interruptions|total_runtime): (\S{1,40})( cycles)?")
 _THREAD = re.compile(r"\.(\d{1,6})$")
 
@@ -104,7 +104,7 @@ def _read_report(text: TextFile, options: Options) -> Measured:
     for at, core in enumerate(rows["core_i"][1]):
         cpu = str(text.integer(rows["core_i"][0], core, "core_i", high=2**20))
         runtime, count, longest, total = (
-            text.integer(line, words[at], name, high=MAX_COUNT if name == "int_n" else _MOST_NS)
+            text.integer(line, words[at], name, high=MAX_COUNT if name == "int_n" else _MAX_NS)
             for name, (line, words) in ((name, rows[name]) for name in _NEEDED)
         )
         with text.errors_at(rows["int_total(ns)"][0], f"core {cpu}: "):

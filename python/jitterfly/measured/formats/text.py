@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...fields import check_choice, check_integer, shorten
-from ...files import MOST_BYTES, compression, open_input
+from ...files import MAX_BYTES, compression, open_input
 from ..measurements import Measured
 from .other_tools import why_not_read
 
@@ -58,7 +58,7 @@ _LABELS = (
 )
 _LABELLED = 0.75  # of the lines at the beginning have the label, where there is one
 _LABELLED_AT_ONCE = 200  # lines
-_MOST_PIECES, _LEAST_ROWS, _WIDEST_IN_MAIL = 4, 3, 100  # of lines that a mail program broke
+_MAX_PIECES, _MIN_ROWS, _WIDEST_IN_MAIL = 4, 3, 100  # of lines that a mail program broke
 _LABELLED_TITLE = rb"[ \t]{0,8}#[ \t]{1,4}(?:OSU [A-Z]|Benchmarking [A-Z])"
 
 
@@ -236,12 +236,12 @@ class TextFile:
         """
         lines = [line for line in whole_lines(self.head) if line.lstrip()[:1] not in ("#", "-")]
         counts = [len(line.split()) for line in lines]
-        for pieces in range(2, _MOST_PIECES + 1):
-            rows = _LEAST_ROWS * pieces
+        for pieces in range(2, _MAX_PIECES + 1):
+            rows = _MIN_ROWS * pieces
             for at in range(len(counts) - rows + 1):
                 first, some = counts[at : at + pieces], counts[at : at + rows]
                 short = max(map(len, lines[at : at + rows])) <= _WIDEST_IN_MAIL
-                if short and len(set(first)) > 1 and some == first * _LEAST_ROWS:
+                if short and len(set(first)) > 1 and some == first * _MIN_ROWS:
                     return (
                         "; its lines look broken in pieces, as mail programs do it: give the file "
                         "with whole lines, as the tool printed them"
@@ -339,7 +339,7 @@ def open_text(path: str | Path) -> TextFile:
     with open_input(path, pipe=True) as file:
         first = file.read(HEAD_BYTES)
         TextFile(str(path), first)  # what is not text is not read to its end
-        content = first + file.read(MOST_BYTES + 1 - len(first))
-    if len(content) > MOST_BYTES:
+        content = first + file.read(MAX_BYTES + 1 - len(first))
+    if len(content) > MAX_BYTES:
         raise FormatError(str(path), None, "is longer than 1 GiB; import a part of it")
     return TextFile(str(path), content)
