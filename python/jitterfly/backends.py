@@ -64,7 +64,7 @@ class UnusedGPUWarning(RuntimeWarning):
 
 
 class _Thread(threading.local):
-    """The state of a thread that runs the batches of an engine (`serve_engine`)."""
+    """The state of a thread that runs the batches of an engine (`bind_engine_thread`)."""
 
     device: int | None = None
     stop: threading.Event | None = None
@@ -180,8 +180,8 @@ def device_problems(numbers: Sequence[int]) -> list[str]:
     return [_with_remedy(statuses[number]) if statuses[number] else "" for number in numbers]
 
 
-def serve_engine(device: int | None, stop: threading.Event, leaves: bool) -> None:
-    """Run what this thread runs from now on until `stop` is set, on this GPU where there is one.
+def bind_engine_thread(device: int | None, stop: threading.Event, leaves: bool) -> None:
+    """Bind this thread to a GPU, where one is given; what it runs ends when `stop` is set.
 
     Where it `leaves` to others what its GPU fails at, "auto" does not take the CPU for that.
     """
@@ -194,12 +194,12 @@ def serve_engine(device: int | None, stop: threading.Event, leaves: bool) -> Non
 
 
 def device_of_thread() -> int | None:
-    """The GPU that `serve_engine` gave this thread; None: the process's own, the first."""
+    """The GPU that `bind_engine_thread` gave this thread; None: the process's own, the first."""
     return _thread.device
 
 
-def serves_engine() -> bool:
-    """Return whether this thread's time is an engine's, so that others do what needs none."""
+def is_engine_thread() -> bool:
+    """Return whether this thread is an engine's, so that others do what needs none."""
     return _thread.stop is not None
 
 
@@ -390,7 +390,7 @@ def takes_gpu(backend: str, threads: int | None) -> bool:
     Raises
     ------
     DeviceFailed
-        Likewise in a thread that leaves its work to others then (`serve_engine`).
+        Likewise in a thread that leaves its work to others then (`bind_engine_thread`).
     """
     if backend != "auto" or threads:
         return backend == "cuda"
@@ -444,7 +444,8 @@ def reporting(
     DeviceFailed
         The GPU's engine failed. Errors of `progress`, which come through the engine, stay theirs.
     KeyboardInterrupt
-        In a thread of `serve_engine`: it is to stop. Python tells the main thread alone of Ctrl-C.
+        In a thread of `bind_engine_thread` that is to stop. Python tells the main thread alone of
+        Ctrl-C.
     """
     theirs: list[Exception] = []
     stop = _thread.stop

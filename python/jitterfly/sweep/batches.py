@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..backends import BackendError, device_of_thread, serves_engine
+from ..backends import BackendError, device_of_thread, is_engine_thread
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
@@ -140,7 +140,7 @@ def run_batch(batch: Batch | PackedBatch) -> BatchResult | Unfinished:
         summary = Summary.of(samples, measures)
         return BatchResult(None, summary, used_backends, simulated + time.perf_counter() - started)
 
-    return Unfinished(finish) if serves_engine() else finish()
+    return Unfinished(finish) if is_engine_thread() else finish()
 
 
 _FIRST_WORK = 2e7  # rank-rounds of the very first batch, per second wanted of it

@@ -33,12 +33,12 @@ from ..backends import (
     UnusedGPUWarning,
     ask_devices,
     backend_named,
+    bind_engine_thread,
     check_backend,
     core,
     count_devices,
     device_problems,
     gpu_problem,
-    serve_engine,
     takes_gpu,
 )
 from ..fields import (
@@ -109,8 +109,12 @@ class _Pool(Executor):
             for _ in self._threads:
                 self._calls.put(None)
         if wait:
-            for thread in self._threads:
-                thread.join()
+            self.join()
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until the threads have ended, so long for each at most."""
+        for thread in self._threads:
+            thread.join(seconds)
 
     def kill(self) -> None:
         """Stop at once, whatever the workers are at."""
@@ -337,8 +341,11 @@ class Unfinished:
     finish: Callable[[], Any]
 
 
-class _Finishers(_Pool):
-    """A pool of threads that finish what engines have begun; every future gets its result."""
+class _StatisticsThreads(_Pool):
+    """A pool of threads that make the statistics of what engines simulated.
+
+    Every future gets its result.
+    """
 
     def __init__(self, number: int):
         super().__init__([None] * number)
@@ -382,28 +389,26 @@ class EnginePool(_Pool):
         self._stop = threading.Event()
         self._retiring = threading.Lock()
         self._serving = len(engines)
-        self._finishers = _Finishers(_FINISHERS * len(engines))
+        self._statistics = _StatisticsThreads(_STATISTICS_THREADS * len(engines))
         super().__init__(engines)
 
     @property
     def depth(self) -> int:
         """The number of calls to have under way: one in work, one waiting, others to finish."""
-        return (2 + _FINISHERS) * self.num_workers
+        return (2 + _STATISTICS_THREADS) * self.num_workers
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Shut down, as every executor does."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         if wait:
-            self._finishers.shutdown()
+            self._statistics.shutdown()
 
     def kill(self) -> None:
         """Stop as soon as the engines look for it, within a fraction of a second."""
         super().kill()
-        for thread in self._threads:
-            thread.join(_STOPS)  # not for ever: see `Pool.kill`
-        self._finishers.kill()
-        for thread in self._finishers._threads:
-            thread.join(_STOPS)
+        self.join(_STOPS)  # not for ever: see `Pool.kill`
+        self._statistics.kill()
+        self._statistics.join(_STOPS)
 
     def _end_calls(self) -> None:
         self._stop.set()
@@ -417,7 +422,7 @@ class EnginePool(_Pool):
                 self._serving -= 1
                 last = self._serving == 0
             if last:
-                self._finishers.shutdown(wait=False)
+                self._statistics.shutdown(wait=False)
 
     def _serve(self, setup: int | None) -> None:
         """Run calls, one after the other."""
@@ -432,13 +437,13 @@ class EnginePool(_Pool):
             leaves = self.num_workers > self.least
             why: BaseException
             try:
-                serve_engine(setup, self._stop, leaves)
+                bind_engine_thread(setup, self._stop, leaves)
                 result = function(*args, **kwargs)
             except BaseException as error:  # also of one that is stopped
                 why = error
             else:
                 if isinstance(result, Unfinished):
-                    self._finishers.finish(future, result)
+                    self._statistics.finish(future, result)
                 else:
                     future.set_result(result)
                 continue
@@ -509,7 +514,7 @@ class WithRankZero(Executor):
             part.__exit__(*raised)
 
 
-_FINISHERS = 2  # threads for each engine
+_STATISTICS_THREADS = 2  # threads for each engine
 _STOPS = 10.0  # seconds, of which a launch takes a part of one
 
 
