@@ -158,7 +158,7 @@ FLOORS = (
     ("one situation", "case program workload algorithms network hierarchy imbalance noise "
      "distributions congestion measured find_noise_files steps compiled_steps"),
     ("estimates and intervals", "stats optional_packages answer"),
-    ("the engine, as Python calls it", "backends"),
+    ("the engine, as Python calls it", "backends executors"),
     ("values and files", "fields extensions units syntax files memory progress launchers "
      "interrupts_while_loading version"),
 )  # fmt: skip

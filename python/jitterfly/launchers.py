@@ -1,7 +1,7 @@
 """Rank, size, local rank and GPUs of a process, by the variables of its launcher (srun, mpirun).
 
 A process may have the variables of several launchers, since `mpirun` in a Slurm job hands those of
-Slurm on: an MPI launcher comes before Slurm. Nothing is sent here: `sweep.executors` runs over MPI
+Slurm on: an MPI launcher comes before Slurm. Nothing is sent here: `executors` runs over MPI
 ranks, and `sweep.driver` gathers their results.
 """
 

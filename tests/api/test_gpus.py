@@ -142,7 +142,7 @@ def test_congestion_warns(machine):
 
 
 def test_a_study_warns(machine, tmp_path, monkeypatch):
-    from jitterfly.sweep import executors
+    from jitterfly import executors
 
     executors.engine_of_process.cache_clear()
     with pytest.warns(jf.UnusedGPUWarning, match="takes the CPU: CUDA driver version") as warned:

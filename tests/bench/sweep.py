@@ -23,8 +23,8 @@ from unittest import mock
 import numpy as np
 
 import jitterfly as jf
+from jitterfly.executors import EnginePool, InProcess
 from jitterfly.studies import Study, parse_study
-from jitterfly.sweep.executors import EnginePool, InProcess
 
 SMALL = (4, 16, 64)
 """Ranks of the cells whose statistics take about as long as their engine."""

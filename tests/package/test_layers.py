@@ -22,7 +22,7 @@ ROOT = Path(jitterfly.__file__).parent
 ORDER = """
 interrupts_while_loading version
 fields extensions units launchers files memory progress steps syntax
-backends
+backends executors
 optional_packages stats answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion
 noise compiled_steps workload program case faster_algorithm unseen_noise simulate

@@ -15,7 +15,7 @@ from support.paths import ROOT
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly import unseen_noise
+from jitterfly import executors, unseen_noise
 from jitterfly.case import IneffectiveSpeedWarning
 from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
@@ -24,7 +24,7 @@ from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.store import Store, merge
 from jitterfly.studies import load_study, parse_study
-from jitterfly.sweep import batches, executors, run
+from jitterfly.sweep import batches, run
 
 NETWORK = "L=1us,o=200ns,G=0.1ns"
 PAIR = """num_ranks 2
@@ -246,7 +246,7 @@ def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
 
 
 def test_workers_of_gpus_are_asked_for_by_name(folder, monkeypatch):
-    monkeypatch.setattr("jitterfly.sweep.executors.ask_devices", lambda: ("", 1))
+    monkeypatch.setattr("jitterfly.executors.ask_devices", lambda: ("", 1))
     with pytest.raises(ValueError, match="workers 'gpus' need backend 'cuda' for schedules"):
         load_study("study.toml").run(folder / "out", workers="gpus")
 

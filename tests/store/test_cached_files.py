@@ -14,6 +14,7 @@ import pytest
 from support.small_store import STUDY, content, put, study, to_csv
 
 from jitterfly import cli, progress
+from jitterfly.executors import InProcess
 from jitterfly.files import write_whole
 from jitterfly.results.tables import status
 from jitterfly.store import Store, cell_progress, export, merge, numbers
@@ -30,7 +31,6 @@ from jitterfly.store.run_directory import (
 )
 from jitterfly.studies import study as studies
 from jitterfly.sweep import run
-from jitterfly.sweep.executors import InProcess
 
 pytestmark = pytest.mark.usefixtures("blank_pictures")
 

@@ -15,9 +15,10 @@ import traceback
 from multiprocessing import forkserver
 from pathlib import Path
 
+from jitterfly import executors
 from jitterfly.store import records
 from jitterfly.studies import load_study
-from jitterfly.sweep import executors, run
+from jitterfly.sweep import run
 
 OUT_OF_THE_WAY = 100  # files from this number on
 MPI_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

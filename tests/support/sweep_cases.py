@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from jitterfly import files
+from jitterfly.executors import Pool
 from jitterfly.store import Store, export, records
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
 from jitterfly.sweep.batches import run_batch
-from jitterfly.sweep.executors import Pool
 
 from . import scale
 

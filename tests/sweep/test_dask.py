@@ -18,10 +18,11 @@ from support.forkserver import FORKSERVER
 from support.scale import full_scale
 
 import jitterfly as jf
+from jitterfly import executors
+from jitterfly.executors import WorkersBroken
 from jitterfly.fields import naming_options
-from jitterfly.sweep import executors, run
+from jitterfly.sweep import run
 from jitterfly.sweep.batches import Batch, run_batch
-from jitterfly.sweep.executors import WorkersBroken
 
 # Small at each scale: each batch is a call of Dask.
 STUDY = sweep_cases.changed(sweep_cases.PRECISE, *sweep_cases.LESS, ("max = 2500", "max = 1000"))

@@ -13,9 +13,9 @@ from support import sweep_cases
 from support.fake_devices import FakeDevices
 
 import jitterfly as jf
-from jitterfly import backends, launchers
+from jitterfly import backends, executors, launchers
 from jitterfly.cli import main
-from jitterfly.sweep import CellsFailed, Stopped, batches, driver, executors, run
+from jitterfly.sweep import CellsFailed, Stopped, batches, driver, run
 
 FOUR = "0,1,2,3"
 SRUN = {"SLURM_LOCALID": "1", "SLURM_STEP_TASKS_PER_NODE": "2"}

@@ -21,11 +21,11 @@ from support import hand_over, run_study, scale, sweep_cases
 from support.forkserver import FORKSERVER
 from support.scale import at_most, full_scale
 
-from jitterfly import launchers
+from jitterfly import executors, launchers
 from jitterfly.cli import main
-from jitterfly.sweep import CellsFailed, executors, run
+from jitterfly.executors import Pool, WorkerDied, WorkersBroken
+from jitterfly.sweep import CellsFailed, run
 from jitterfly.sweep.batches import Batch, run_batch
-from jitterfly.sweep.executors import Pool, WorkerDied, WorkersBroken
 
 
 @pytest.fixture
@@ -421,7 +421,7 @@ def test_workers_leave_with_a_driver_that_is_killed(tmp_path):
     script = (
         "import time, os, sys\n"
         "from support import sweep_cases\n"
-        "from jitterfly.sweep.executors import Pool\n"
+        "from jitterfly.executors import Pool\n"
         "if __name__ == '__main__':\n"
         f"    pool = Pool(sweep_cases.nothing, range({number}))\n"
         "    pool.submit(int), pool.submit(int).result()\n"

@@ -18,12 +18,13 @@ from support import sweep_cases
 from support.scale import full_scale
 
 import jitterfly as jf
+from jitterfly import executors
 from jitterfly.cli import main
 from jitterfly.cli.process import Stopping
 from jitterfly.cli.run import run_study
 from jitterfly.store import Store
 from jitterfly.studies import load_study
-from jitterfly.sweep import executors, run
+from jitterfly.sweep import run
 
 # Far more than a test waits for.
 LONG = """

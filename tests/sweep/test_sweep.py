@@ -18,13 +18,13 @@ from support import sweep_cases
 from support.scale import at_most, full_scale, some
 
 import jitterfly as jf
+from jitterfly.executors import InProcess
 from jitterfly.observables import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store import Store
 from jitterfly.sweep import Stopped, run
 from jitterfly.sweep.batches import BatchSizer, CellRun
 from jitterfly.sweep.driver import RunProgressLine, show_duration, show_rate
-from jitterfly.sweep.executors import InProcess
 
 
 @pytest.fixture(scope="module")

@@ -79,8 +79,8 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
 
 def check_started_once(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
+    from ..executors import check_not_copies
     from ..launchers import world_variables
-    from ..sweep.executors import check_not_copies
 
     if chosen.workers == "mpi":
         return  # which is checked, and has words of its own

@@ -118,8 +118,8 @@ def _refuse_options(
 
 def _check_started_once() -> None:
     """Raise ValueError where a launcher or a job array started the command several times."""
+    from ..executors import check_not_copies
     from ..launchers import world_size, world_variables
-    from ..sweep.executors import check_not_copies
 
     try:
         check_not_copies()

@@ -1,6 +1,7 @@
 """Running of a study's cells: batches, worker processes, MPI, GPUs, shards, resume.
 
-`driver` deals out the work, to the workers of `executors`; `batches` says how much of it at once.
+`driver` deals out the work, to the workers of `jitterfly.executors`; `batches` says how much of it
+at once.
 """
 
 from .driver import CellsFailed, Shard, Stopped, run

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..backends import BackendError, device_of_thread, is_engine_thread
+from ..executors import Unfinished, WorkersBroken, engine_of_process
 from ..observables import Decision, Measure, Summary, Ticks
 from ..schedule import ScheduleCase
 from ..stats.sequential import grid_up
 from ..store.store import Store
 from ..studies import Cell
 from ..version import __version__
-from .executors import Unfinished, WorkersBroken, engine_of_process
 
 
 class ClassNotLoaded(WorkersBroken):

@@ -36,8 +36,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from .. import executors
 from ..backends import BackendError
 from ..case import warn_of_doubts
+from ..executors import WorkersBroken
 from ..faster_algorithm import algorithm_cautions
 from ..fields import (
     MAX_REALIZATIONS,
@@ -58,9 +60,7 @@ from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import get_path, listed
 from ..syntax import read_count
-from . import executors
 from .batches import Batch, BatchSizer, CellRun, ClassNotLoaded, run_batch
-from .executors import WorkersBroken
 
 MAX_SHARDS = 1_000_000
 

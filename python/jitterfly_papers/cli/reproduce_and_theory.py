@@ -42,7 +42,7 @@ def add_reproduce(commands: Any) -> None:
 
 
 def _run_reproduce(chosen: argparse.Namespace) -> None:
-    from jitterfly.sweep.executors import check_not_copies
+    from jitterfly.executors import check_not_copies
 
     from ..report.claims_table import claim_content
     from ..report.reproduce import reproduce

@@ -21,13 +21,13 @@ from jitterfly.congestion import (
     Topology,
     bisection_bandwidth,
 )
+from jitterfly.executors import check_workers
 from jitterfly.fields import check_choice, parameter
 from jitterfly.files import read_npz, read_whole, write_together, write_whole
 from jitterfly.plots.draw import can_draw, drawing, save
 from jitterfly.progress import Tell, show_duration
 from jitterfly.report import Picture, Table, width
 from jitterfly.studies import STREAM_VERSION
-from jitterfly.sweep.executors import check_workers
 
 from ..claims import CLAIMS
 from ..claims.registry import judge_points

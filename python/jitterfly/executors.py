@@ -24,8 +24,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from .. import launchers
-from ..backends import (
+from . import launchers
+from .backends import (
     BACKENDS,
     BackendError,
     DeviceFailed,
@@ -41,7 +41,7 @@ from ..backends import (
     gpu_problem,
     takes_gpu,
 )
-from ..fields import (
+from .fields import (
     MAX_THREADS,
     check_choice,
     check_integer,
@@ -50,7 +50,7 @@ from ..fields import (
     shorten,
     stacklevel_of_user,
 )
-from ..launchers import (
+from .launchers import (
     bind_device,
     gpus_per_task,
     listed_devices,
