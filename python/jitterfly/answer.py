@@ -241,7 +241,7 @@ class Table:
 
 
 class Report(ABC):
-    """The answer to a question, which can be told."""
+    """The answer to a question, which has a text."""
 
     @abstractmethod
     def report(self) -> list[str]:
@@ -407,7 +407,7 @@ def plain(value: Any) -> Any:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Rows as lines of text: so many columns to the left, the others to the right.
+    """Rows as lines of text: the first `left` columns are aligned to the left, others to the right.
 
     Examples
     --------
@@ -552,13 +552,13 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
 
 
 def _between(numbers: Sequence[float], digits: int) -> str:
-    """Return a value and its ends with so many digits."""
+    """Return a value and its ends with this many digits."""
     value, low, high = (show_digits(one, digits) for one in numbers)
     return f"{value} [{low}, {high}]"
 
 
 def show_digits(number: float, digits: int = 4) -> str:
-    """Return a number with so many digits, or a whole one with all; ? for what is not known.
+    """Return a number with this many digits, or a whole one with all; ? for what is not known.
 
     Examples
     --------

@@ -344,7 +344,7 @@ class DeviceFull(DeviceFailed):
 
 
 def backend_named(backend: str) -> str:
-    """The backend that a word means: "gpu" is "cuda"; what is none is left to `check_backend`."""
+    """The backend that a word names: "gpu" is "cuda". `check_backend` refuses other words."""
     return _ALSO.get(backend, backend) if isinstance(backend, str) else backend
 
 
@@ -536,7 +536,7 @@ def _check_device(
 
 
 def check_device_memory(needed: Callable[[], int]) -> None:
-    """Raise BackendError if the device has not so many bytes, or fails when it is asked."""
+    """Raise BackendError if the device has less memory than needed, or does not answer."""
     size = 0
     try:
         available = core.gpu_memory_available()

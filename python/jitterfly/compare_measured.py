@@ -83,9 +83,9 @@ class KsDistance(NamedTuple):
     `chance`: how probable a distance as large is where both are the same (the p-value of SciPy's
     `ks_2samp`).
 
-    Both are for independent samples. Measured times that depend on each other count as so many
-    independent ones as they are worth (`Agreement.effective_samples`); None and no bounds where
-    they are worth too few.
+    Both are for independent samples. Measured times that depend on each other count as the
+    number of independent ones that they are worth (`Agreement.effective_samples`); None and no
+    bounds where that is too small.
     """
 
     value: float
@@ -104,7 +104,7 @@ class AgreementRow(NamedTuple):
         "mean", or a quantile such as "p50".
     measured, simulated : Estimate
         A mean or a percentile that a benchmark printed is of the mean over ranks, and so is the
-        simulated one. It has the interval that so many iterations have which are distributed as the
+        simulated one. Its interval is that of as many iterations with the distribution of the
         simulated times, from the time without noise on where noise only delays; no bounds where
         their number is not known.
     ratio : float
@@ -188,7 +188,7 @@ class Agreement(Answer):
 
     @property
     def worst(self) -> AgreementRow:
-        """The row that is off by the largest factor; of those that are told apart, if any are."""
+        """The row that is off by the largest factor, of those that differ for sure if any do."""
         apart = [row for row in self.rows if row.apart] or self.rows
         return max(apart, key=lambda row: abs(math.log(row.ratio)) if row.ratio > 0 else math.inf)
 
@@ -571,7 +571,7 @@ def _sends(table: CollectiveTable) -> npt.NDArray[np.bool_]:
 def _reported(
     table: CollectiveTable, name: str, row: int, simulated: Floats, confidence: float, noisy: bool
 ) -> Estimate:
-    """A number of a table, as sure as so many iterations are that are like the simulated ones."""
+    """A number that a benchmark printed, with the interval that its number of iterations gives."""
     value = float(getattr(table, name)[row])
     if table.iterations is None:
         return Estimate(value, -math.inf, math.inf, confidence, 0)
@@ -622,7 +622,7 @@ def _least(case: Case) -> float:
 
 
 def _compared_row(case: Case, what: str, measured: Estimate, simulated: Estimate) -> AgreementRow:
-    """Return a row with the verdict: alike, or told apart as the intervals do not meet."""
+    """Return a row with its verdict: the sides differ if their intervals do not overlap."""
     verdict = ALIKE if measured.realizations else UNKNOWN
     if simulated.low > measured.high:
         verdict = HIGH

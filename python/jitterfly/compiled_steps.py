@@ -605,7 +605,7 @@ class _Messages:
         occupies: bool,
         switch: Switch | None = None,
     ) -> tuple[int, ...]:
-        """The entries of a step's messages of these classes, which have so many bytes."""
+        """The entries of a step's messages of these classes and this size."""
         found = []
         for of_class in classes:
             level, factor, link, sharers = self._parts_of(of_class)
@@ -673,7 +673,7 @@ class _Messages:
     def _mean_of_keys(
         self, keys: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
     ) -> tuple[float, float]:
-        """The mean CPU time of messages of which so many have each key; see `CostTable.means`."""
+        """The mean CPU time of messages, `counts` of which have each key; see `CostTable.means`."""
         known, entries = self._sized
         times = self._cpu_times[entries[np.searchsorted(known, keys)]]
         work, combining = (counts @ times / counts.sum()).tolist()

@@ -304,7 +304,7 @@ def _serve(pipe: Connection, prepare: Callable[[Any], object], setup: Any) -> No
 
 
 def _leave_with_the_driver() -> None:
-    """A driver that was killed leaves nobody behind to hold its GPU."""
+    """End this worker when its driver is killed, so that it does not hold the GPU."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -667,7 +667,7 @@ def _device_numbers(devices: str | int | Sequence[int] | None) -> tuple[int, ...
 
 
 def _devices_of(workers: str | int, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """The GPU of each worker: one each, or of so many the same again."""
+    """The GPU of each worker: one each, or the same ones again if workers are more than GPUs."""
     problem, count = ask_devices()
     if problem or not count:
         raise ValueError(f"workers {workers!r} can not be used here: {problem or 'no usable GPU'}")
@@ -735,7 +735,7 @@ def _devices_of_rank_zero() -> tuple[int, ...]:
 
 
 def _check_there(numbers: Sequence[int], count: int) -> None:
-    """Raise ValueError where there are not so many GPUs."""
+    """Raise ValueError where the machine has fewer GPUs."""
     if max(numbers) >= count:
         raise ValueError(f"devices must be below {count}, the number of GPUs, got {max(numbers)}")
 

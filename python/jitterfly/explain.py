@@ -314,7 +314,7 @@ class DelayByCause(Answer):
         ]
 
     def rank_rows(self, most: int | None = None) -> list[RankRow]:
-        """A row for each rank; with `most`, of so many that wait the least for others.
+        """A row for each rank; with `most`, only the ranks that wait the least for others.
 
         Those are the ones that others wait for; then come as many that wait the most.
         """
@@ -432,7 +432,7 @@ class DelayByCause(Answer):
         return f"the longest single delay on the path hits {word} {ranks} most often"
 
     def _stands_out(self, share: float, ranks: int) -> bool:
-        """Return whether so many ranks are hit far more often than others, not just once."""
+        """Return whether `ranks` ranks are hit far more often than others, not just once."""
         part = ranks / len(self.by_rank)
         return share >= max(_STANDS_OUT, min(5 * part, (1 + part) / 2), 2 / len(self.ticks))
 

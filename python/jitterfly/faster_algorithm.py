@@ -21,9 +21,9 @@ from .workload import Workload
 
 FAR_SLOWER = 2.0
 """Times the best candidate without noise: from there on a butterfly is no library's choice."""
-# Of a candidate whose messages differ in their costs, which takes as long as they are many: a
-# second, or beside more ranks so many times as many as the butterfly's. Those that list their
-# messages (two stages) take longer; beyond so many ranks they are left out.
+# A candidate whose messages differ in their costs takes time in proportion to their number. It is
+# evaluated up to `_MAX_MESSAGES` (a second), or `_TIMES_MESSAGES` times those of the butterfly.
+# Candidates that list their messages (two stages) take longer: none beyond `_MAX_LISTED` ranks.
 _MAX_MESSAGES, _TIMES_MESSAGES, _MAX_LISTED = 2**21, 4, 2**14
 
 
@@ -50,9 +50,9 @@ def faster_candidate(case: Workload) -> FasterCandidate | None:
     return _faster_than_butterfly(case.ranks, case.network, case.message_bytes)
 
 
-@lru_cache(maxsize=1024)  # cells of a study, and table, notes and picture of an answer, ask
+@lru_cache(maxsize=1024)  # table, notes and picture of an answer ask for the same cells
 def _faster_than_butterfly(ranks: int, network: Network, size: int) -> FasterCandidate | None:
-    """Return the fastest candidate without noise, where it is far faster than a butterfly."""
+    """Return the fastest candidate without noise; None unless a butterfly is far slower."""
     butterfly = Case(ranks, network=network, message_bytes=size)
     short = replace(butterfly, message_bytes=network.smallest_message)
     own, shortest = (float(from_ticks(one.noise_free_ticks()[-1])) for one in (butterfly, short))

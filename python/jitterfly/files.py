@@ -130,7 +130,7 @@ def read_whole(path: Path, most: int = MAX_BYTES, *, pipe: bool = False) -> byte
 
 
 def compression(content: bytes) -> str:
-    """Say of a file that begins so that it is compressed, and what to do; else "".
+    """Say what to do with a compressed file, which its first bytes show; "" for another file.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def remove_temporaries(folder: Path) -> None:
 
 
 def _is_left(path: Path, name: re.Match[str]) -> bool:
-    """Return whether nobody writes to a temporary file any more."""
+    """Return whether no process writes to a temporary file any more."""
     if path.name in _ours:
         return False
     try:

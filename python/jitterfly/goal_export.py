@@ -187,7 +187,7 @@ def step_operations(messages: Iterable[Message], step: Step) -> Iterator[tuple[i
 def step_messages(
     case: Case, step: Step, tag: int, notes: list[str], ranks: Sequence[int] | None = None
 ) -> Iterator[Message]:
-    """The messages of one turn of a step; `notes` are told of what is rounded to whole ns.
+    """The messages of one turn of a step; `notes` get a line for what is rounded to whole ns.
 
     `ranks`: the numbers of the case's ranks in a schedule, where they are a group of its own.
     """
@@ -266,7 +266,7 @@ def _order_matters(case: Case, steps: list[Step]) -> bool:
 
 
 def whole_ns(ticks: int, what: str, notes: list[str]) -> int:
-    """A time in ns, rounded; `notes` are told where it was not whole."""
+    """A time in ns, rounded; `notes` get a line if it was not whole."""
     whole = round(ticks / _NS)
     if whole * _NS != ticks:
         notes.append(f"{what}: {ticks / _NS:.12g} ns became {whole} ns")

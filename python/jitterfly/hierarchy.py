@@ -35,8 +35,8 @@ Ranks = npt.NDArray[np.int64]
 class Level(NamedTuple):
     """One level of a machine: how many parts of the level below it has, and its network.
 
-    `size` is None for the outermost level, which holds all that there is. `name`: how noise that is
-    shared by a part calls it; "": as is usual.
+    `size` is None for the outermost level, the whole machine. `name`: the word for the level in
+    `shared` of a noise source, such as "rack"; "" leaves the usual one.
     """
 
     size: int | None

@@ -102,7 +102,7 @@ class Arrival(Component, ABC):
         Raises
         ------
         ValueError
-            The pattern is not one of so many ranks or cycles.
+            The pattern is for another number of ranks or cycles.
         """
 
 
@@ -259,7 +259,7 @@ class Speed(Component, ABC):
         Raises
         ------
         ValueError
-            It is not for so many ranks.
+            It is for another number of ranks.
         """
 
 
@@ -476,7 +476,7 @@ class Counts(Component, ABC):
         Raises
         ------
         ValueError
-            There are none for so many ranks.
+            They are for another number of ranks.
         """
 
     @abstractmethod
@@ -488,7 +488,7 @@ class Counts(Component, ABC):
         Raises
         ------
         ValueError
-            There are none for so many ranks.
+            They are for another number of ranks.
         """
 
 
@@ -694,7 +694,7 @@ class Hosts(Component, ABC):
         Raises
         ------
         ValueError
-            It is not for so many ranks.
+            It is for another number of ranks.
         """
 
 
@@ -739,7 +739,7 @@ class OnNodes(Hosts, kind="nodes"):
     node_ranks : int
         Consecutive ranks that are a node; 1: each by itself. The last node may have fewer.
     every : int, optional
-        Also those nodes that come so many after one of them, and so on: ``OnNodes(0, every=8)`` is
+        Also every `every`-th node after one of them: ``OnNodes(0, every=8)`` is
         each eighth node.
 
     Examples
@@ -859,7 +859,7 @@ def scaled(ticks: int, factors: npt.NDArray[np.float64]) -> Ticks:
 
 
 def check_ranks(ranks: int, why: str = "arrival or speed") -> None:
-    """Refuse more ranks than can be told apart; `why` names the fields that tell them apart."""
+    """Refuse more ranks than can be listed; `why` names the fields that make ranks differ."""
     if ranks > MAX_RANKS:
         raise ValueError(f"ranks must be from 1 to 2^24 with {why}, got {ranks}")
 

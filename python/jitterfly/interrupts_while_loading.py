@@ -47,7 +47,7 @@ def stop_at_once(number: int, _: object = None) -> None:
 
 
 def stop_while_loading() -> None:
-    """Answer both signals so until `cli.process.Stopping` does; one that is ignored stays so."""
+    """End at Ctrl-C or SIGTERM, unless it is ignored, until `cli.process.Stopping` takes over."""
     if not is_command():
         return
     leave_current_directory()

@@ -77,7 +77,7 @@ def world_variables() -> list[str]:
 
 
 def local_rank(environment: Mapping[str, str] | None = None) -> int | None:
-    """The number of this process on its machine; None where no launcher tells it."""
+    """The number of this process on its machine; None if no launcher sets it."""
     return next(_numbers(environment, *(launcher.local_rank for launcher in _LAUNCHERS)), None)
 
 
@@ -116,7 +116,7 @@ def gpus_per_task(environment: Mapping[str, str] | None = None) -> int | None:
 
 
 def listed_devices(environment: Mapping[str, str] | None = None) -> list[str] | None:
-    """The entries of CUDA_VISIBLE_DEVICES up to the first that names no device; None: it is unset.
+    """The entries of CUDA_VISIBLE_DEVICES before the first that names no device; None if unset.
 
     Examples
     --------

@@ -43,7 +43,7 @@ _BANDWIDTH = re.compile(
 
 
 def read_bandwidth(text: str) -> float | None:
-    """The time of a byte, in seconds, from a bandwidth; None where the text is none.
+    """The time of a byte, in seconds, from a bandwidth as text; None for other text.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class Network(Component, ABC):
 
     @abstractmethod
     def costs(self, message_bytes: int) -> Costs:
-        """The costs of one message of so many bytes, in ticks of 1 ps."""
+        """The costs of one message of this size, in ticks of 1 ps."""
 
     @abstractmethod
     def gap(self, message_bytes: int) -> int:
-        """The time for which a message of so many bytes occupies a link, in ticks of 1 ps.
+        """The time for which a message of this size occupies a link, in ticks of 1 ps.
 
         A rank's next send begins no earlier than this after this one began, and this one is there,
         with its last byte, no earlier than this after the message before it. Only steps with
@@ -115,7 +115,7 @@ class Network(Component, ABC):
 
     @abstractmethod
     def load(self, message_bytes: int) -> int:
-        """The time for which each other message of so many bytes on a link delays one, in ticks."""
+        """The time by which each other message of this size on a link delays one, in ticks."""
 
     seconds_per_byte: ClassVar[str] = ""
     """The field with the time of a byte on the way; "" for a network without one."""
@@ -128,7 +128,7 @@ class Network(Component, ABC):
         return bool(self.seconds_per_byte) and getattr(self, self.seconds_per_byte) > 0
 
     def shared_by(self, messages: int) -> Network:
-        """The network as it is where so many messages share its bandwidth equally."""
+        """The network as one of `messages` messages sees it that share its bandwidth equally."""
         if not self.has_bandwidth:
             return self
         shared = copy(self)
@@ -137,9 +137,9 @@ class Network(Component, ABC):
         return shared
 
     def slower(self, latency: float, per_byte: float) -> Network:
-        """The network as it is over a cable or card that takes so many times as long.
+        """The network over a slower cable or card.
 
-        `latency`: of a message's way, L or alpha; `per_byte`: of a byte on it, G or beta.
+        `latency`: the factor on L or alpha; `per_byte`: the factor on G or beta.
         """
         slow = copy(self)
         factors = {self.way_in_seconds: latency, self.seconds_per_byte: per_byte}

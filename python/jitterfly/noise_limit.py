@@ -73,7 +73,7 @@ def _value_or_words(value: Estimate | str, unit: str) -> str:
 
 
 class NoiseLimitRow(NamedTuple):
-    """The noise that keeps the mean slowdown at the limit on so many ranks.
+    """The noise that keeps the mean slowdown at the limit on this many ranks.
 
     `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
     take `MAX_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).

@@ -214,7 +214,7 @@ class InferNoiseQuestion(CollectiveParameters):
             self.case_of(ranks)
 
     def case_of(self, ranks: int, noise: Sequence[Noise] = ()) -> Case:
-        """Make the case of so many ranks."""
+        """Make the case of `ranks` ranks."""
         with naming_fields(*self.parameters()):
             algorithm = algorithm_for(self.algorithm, ranks, self.network, self.message_bytes)
             return Case(
@@ -229,7 +229,7 @@ class InferNoiseQuestion(CollectiveParameters):
         return float(from_ticks(self.case_of(ranks).loops[-1].noise_free_observations()[-1]))
 
     def read(self, measured: Any, ranks: int) -> Floats:
-        """Read the measured times on so many ranks, seconds."""
+        """Read the measured times on `ranks` ranks, seconds."""
         return read_times(measured, self.unit, self.case_of(ranks))
 
     def hits(self) -> Hits:
@@ -536,7 +536,7 @@ class _Engine:
 
 
 def _affordable(asked: InferNoiseQuestion, ranks: int) -> int:
-    """Return how many realizations of so many ranks take some seconds."""
+    """Return how many realizations of `ranks` ranks take some seconds."""
     messages = max(asked.case_of(ranks).loops[-1].rank_rounds(), 1)
     return max(min(asked.realizations, int(_MAX_MESSAGES / messages)), _MIN_REALIZATIONS)
 
@@ -993,7 +993,7 @@ class _Scaled:
         return found.bounded(float(self.points[0]))
 
     def _part(self, times: float) -> Floats:
-        """Return what an error of the ratio changes, so many standard errors."""
+        """Return the number of hits added if the ratio is off by some standard errors."""
         part = self._at(self.ratio) * self.beyond
         return np.asarray(times * self._at(self.error) * part)
 

@@ -129,7 +129,7 @@ class Parameter(Converted[Taken, Held]):
 
     @property
     def usual(self) -> str:
-        """The default in words; "" where there is none worth a word."""
+        """The default in words; "" if it needs no mention."""
         default = self._default
         if self._usual or default is NO_DEFAULT or default in (None, ()):
             return self._usual
@@ -475,7 +475,7 @@ class Question(Dataclass):
 
     @classmethod
     def parameters(cls, *parts: str) -> dict[str, Parameter[Any, Any]]:
-        """The parameters in the order of the call, or those of some parts."""
+        """The parameters in the order of the call; only those of `parts`, if any are named."""
         found = {
             name: inspect.getattr_static(cls, name) for name in inspect.signature(cls).parameters
         }

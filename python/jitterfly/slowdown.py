@@ -81,7 +81,7 @@ NO_EVENT = (
 _SHOWN = 8  # numbers in a note
 MAX_RESAMPLES = 1000
 _MIN_RESAMPLES = 5
-_RESAMPLED = 5  # a resampled recording has one realization for so many
+_RESAMPLED = 5  # a resampled recording gets one realization for each 5 of the answer
 _LONG_RUN = 10  # times the longest noise that can be under way at the start
 _LARGE = 1024  # bytes: what they take on a network is no longer little
 
@@ -112,7 +112,7 @@ QUESTION_COLUMNS = (
 
 
 class SlowdownRow(NamedTuple):
-    """Completion of the last of so many ranks, seconds, and how many times the noise-free one.
+    """The completion of the last of `ranks` ranks, in seconds, and over the noise-free one.
 
     `mean.events` is how many rare events the mean rests on. Where no realization was delayed, mean
     and slowdown have no ends: noise that was not seen is not known of. Beside it, `lacks` is what
@@ -648,7 +648,7 @@ def steady_notes(case: Case, simulated: float) -> list[Note]:
 
 
 def begins_after(noise: Noise, seconds: float) -> bool:
-    """Return whether a noise has a `begin`, and that is not before so long a time has passed."""
+    """Return whether a noise has a `begin` at or after this time."""
     begin = getattr(noise, "begin", 0.0)
     return bool(begin) and begin >= seconds
 
@@ -669,7 +669,7 @@ def repetition(case: Case) -> str:
 
 
 def case_on(answer: Any, ranks: int) -> Case:
-    """The case of an answer's row: of so many ranks, with the algorithm that is run there."""
+    """The case of an answer's row: on `ranks` ranks, with the algorithm that is run there."""
     case: Case = answer.case
     rules, switches = answer.library or case.algorithm, leaves_switches(case.noise)
     algorithm = algorithm_for(rules, ranks, case.network, case.message_bytes, switches=switches)

@@ -181,7 +181,7 @@ def read_share(
 
 
 def share_of_text(text: str) -> float:
-    """A share as a number; below 0 where the text is none.
+    """A share as a number; a negative one for text that is no share.
 
     Examples
     --------

@@ -57,11 +57,11 @@ class SourceHits(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The ticks that its hits add to the mean completion, at most; 0: nobody knows."""
+        """The largest time that its hits add to the mean completion, in ticks; 0 if not known."""
         return 0.0 if self.hits is None else self.hits.most
 
     def is_unmet(self, realizations: int, half_width: float) -> bool:
-        """Return whether too few hits as long as its own are expected in so many, and it matters.
+        """Return whether hits as long as its own are too rare in `realizations`, and would matter.
 
         It does where its hits may move the mean completion by a tenth of `half_width`, in ticks.
         """
@@ -80,7 +80,7 @@ def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[So
 
 
 def in_part(sources: Sequence[SourceHits], share: float) -> list[SourceHits]:
-    """Return what to expect in a part of the run, such as one cycle of ten: so much of all hits."""
+    """Return what to expect in a part of the run, such as one cycle of ten: `share` of all hits."""
     parts = [one.hits and one.hits.in_part(share) for one in sources]
     return [
         one._replace(hits=hits, as_long=_as_long(hits, parts))
@@ -97,7 +97,7 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
     duration : float
         How long a realization lasts on average, in ticks: the mean completion.
     share : float
-        The part of it that counts, such as one cycle of ten: so much of all hits.
+        The part of the run that counts, such as one cycle of ten, and so of all hits.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _are_same(one: Noise, other: Noise) -> bool:
 def unmet_sources(
     case: Workload, mean: float, half_width: float, realizations: int
 ) -> list[SourceHits]:
-    """The hidden sources of which so many realizations expect too few hits for their mean.
+    """The hidden sources whose expected hits in `realizations` are too few for a mean.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def unmet_sources(
 def unmet_among(
     sources: Collection[SourceHits], half_width: float, realizations: int
 ) -> list[SourceHits]:
-    """The hidden ones of which so many realizations expect too few hits; as `unmet_sources`."""
+    """The hidden sources of a list whose expected hits are too few; as `unmet_sources`."""
     return [one for one in hidden(sources) if one.is_unmet(realizations, half_width)]
 
 
@@ -187,7 +187,7 @@ def ratio_with_lacks(low: float, high: float, above: float, below: float) -> tup
 
 
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
-    """Say how often a source is expected to hit so many realizations; `words` describe it."""
+    """Say how often a source is expected to hit `realizations`; `words` describe it."""
     name = name_in_case(source.place, words) if words else source.name
     count = realizations * source.as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
@@ -303,7 +303,7 @@ class RecordedNoise(NamedTuple):
 
     @classmethod
     def of(cls, noise: Iterable[Noise], work: RankWork) -> RecordedNoise:
-        """Find the recordings among the noise of ranks that work so long."""
+        """Find the recordings among the noise of ranks that work for `work` seconds."""
         every = tuple(noise)
         found = tuple(
             one

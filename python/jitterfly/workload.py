@@ -78,7 +78,7 @@ class Workload(ABC):
         def observe(self) -> str: ...
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone, for copies and other processes: what follows from them stays here."""
+        """The fields alone, for copies and other processes: cached values are left out."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {field.name: vars(self)[field.name] for field in fields}
 
@@ -181,16 +181,15 @@ class Workload(ABC):
 
     @cached_property
     def random_sources(self) -> tuple[bool, ...]:
-        """A flag for each source: it acts, and otherwise in another realization."""
+        """A flag for each source: it acts, and differently in each realization."""
         return tuple(noise.random and self.is_delayed_by(noise) for noise in self.noise)
 
     @cached_property
     def has_one_random_source(self) -> bool:
-        """A flag: one source alone acts, and it is drawn.
+        """Return whether exactly one source acts, and it is random.
 
-        Then a realization that differs from the noise-free one was met by it. Beside a source that
-        is not drawn all realizations differ from that, and beside another one a rare one may be
-        unmet.
+        Then every realization that differs from the noise-free one was hit by this source. With
+        several sources, a realization that one of them delays may not have met a rare one.
         """
         return any(self.random_sources) and sum(map(self.is_delayed_by, self.noise)) == 1
 

@@ -164,7 +164,7 @@ class Advice(Answer):
         return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
 
     def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
-        """The cell of so many ranks and bytes; `ValueError` if it was not asked for."""
+        """The cell of these ranks and bytes; `ValueError` if it was not asked for."""
         known = self._by_size.get((ranks, message_bytes))
         if known is None:
             question = self.question
@@ -565,7 +565,7 @@ def verdict(cell: AdviceCell) -> str:
 
 
 def _not_slower(cell: AdviceCell) -> dict[str, list[str]]:
-    """Candidates beside the best one that are not slower, by what is told of them."""
+    """The candidates that are not shown to be slower than the best one, by verdict."""
     descriptions = {CLOSE: "equal", PERHAPS: "not told from it"}
     named = {
         word: [candidate.name for candidate in cell.ranking[1:] if candidate.state == state]
@@ -668,7 +668,7 @@ def left_out_lines(cells: Sequence[AdviceCell]) -> list[str]:
 
 
 def _shown(estimate: Estimate, unit: str = "", neutral: float | None = None) -> str:
-    """A number with its interval; alone where it is exact, nothing where there is none.
+    """A number with its interval; an exact one alone, "" if there is no number.
 
     `unit` is that of a time, which the heading says.
     """

@@ -73,7 +73,7 @@ _HALVINGS = 20  # of the way from what is told to the estimate
 
 
 class BeyondSample(NamedTuple):
-    """The facts that a case, but not the samples, says of two candidates, a and b. Seconds.
+    """The facts about two candidates, a and b, that cases show and samples do not. Seconds.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class Statistic:
 
 
 def _largest_decided(is_decided: Callable[[float], bool], value: float) -> float:
-    """Find about the largest number from 0 to `value` that is decided; 0 is."""
+    """Find, by bisection, the largest number from 0 to `value` that is decided; 0 always is."""
     known, unknown = 0.0, max(value, 0.0)
     for _ in range(_HALVINGS):
         middle = (known + unknown) / 2
@@ -275,7 +275,7 @@ def _largest_decided(is_decided: Callable[[float], bool], value: float) -> float
 
 
 def _half_interval(x: Floats, error: float, seen: float) -> float:
-    """Half the length of a mean's interval; `seen` is the range of what it is a difference of."""
+    """Half the length of a mean's interval; `seen`: the range of the two times it compares."""
     if len(x) < 2:
         return math.inf
     t = student_t(1 - 2 * error, len(x) - 1)
@@ -393,7 +393,7 @@ class TimeLimit(Parameter[float | None, float | None]):
 
 
 class _Collective(Choice):
-    """A collective whose algorithms are compared: those with counts are none."""
+    """A collective whose algorithms are compared: one without counts."""
 
     def read(self, value: Any, name: str) -> str:
         return check_collective_name(value, name)

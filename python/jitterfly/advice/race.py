@@ -12,7 +12,7 @@ there can be in all cells and at all looks (Bonferroni):
 - candidate a is slower than b, from paired differences on the same noise, for every two of them;
 - the statistic of a is at most u: a candidate that takes longer than u *without* noise is slower,
   and is not simulated at all (`CandidateRuns.never_early`);
-- a is at most so many times as slow as b.
+- a is at most this many times as slow as b.
 
 So with the question's confidence no candidate that is really the best is dropped anywhere, and
 every "slower than b" holds as well, whichever two the data lead us to compare. (Of the first alone

@@ -157,7 +157,7 @@ class AdviceCell:
 
     @property
     def runner_up(self) -> RankedCandidate | None:
-        """The best of those that are told to be slower; where there is none, the second."""
+        """The best of those that are shown to be slower; without any, the second."""
         others = self.ranking[1:]
         slower = [candidate for candidate in others if candidate.state in (SLOWER, TOO_SLOW)]
         return next(iter(slower if self.best and slower else others), None)
@@ -198,7 +198,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
 
 
 def _recordings(first: RankedCandidate, race: Race) -> tuple[str, ...]:
-    """Say what the recordings that the first of the ranking met leave open."""
+    """Say what the first candidate's recordings of noise leave open."""
     case = next(one.case for one in race.candidates if one.name == first.name)
     text = RecordedNoise.of_case(case).in_words()
     if text:
@@ -241,7 +241,7 @@ def _order_of_dropped(race: Race, candidate: CandidateRuns) -> tuple[bool, float
 
 
 def _consistent_order(order: list[RankedCandidate]) -> tuple[RankedCandidate, ...]:
-    """Return the order changed so that none stands before one that it is told to be slower than.
+    """Return the order, changed so that no candidate precedes one that is shown to be faster.
 
     Estimates of dropped candidates are of different numbers of realizations, so they may tell
     another order than a comparison on the same noise.

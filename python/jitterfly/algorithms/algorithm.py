@@ -111,7 +111,7 @@ class Algorithm(Component, ABC):
 
     @abstractmethod
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        """The steps of one collective on so many ranks, with a row "start" at its beginning.
+        """The steps of one collective on `ranks` ranks; the first one has the row "start".
 
         Parameters
         ----------

@@ -133,7 +133,7 @@ class RecursiveMultiplyingAllreduce(Forwarded, kind="recursive_multiplying_allre
 def _folds(
     algorithm: Algorithm, ranks: int, power: int, n: int, draw: int
 ) -> tuple[list[Step], list[Step]]:
-    """Ranks beyond a power of the radix send their vector to i modulo it; and get the result.
+    """The fold: ranks beyond a power of the radix send to i modulo it, and later get the result.
 
     `draw` is the number of the first draws.
     """
@@ -158,7 +158,7 @@ def _of_digit_sum(ranks: int, stride: int, radix: int, total: int) -> PairArray:
 
 
 def _in_groups(ranks: int, stride: int, radix: int, distance: int) -> PairArray:
-    """Each rank sends to the one whose digit of that stride is larger by so much, modulo radix."""
+    """Send to the rank whose digit at `stride` is `distance` larger, modulo the radix."""
     rank = np.arange(ranks)
     digit = rank // stride % radix
     to = rank + ((digit + distance) % radix - digit) * stride

@@ -118,7 +118,7 @@ class Butterfly(Forwarding, kind="butterfly"):
             raise ValueError("patience must be 0 where on_demand is left out: nobody asks")
 
     def levels(self, ranks: int) -> tuple[int, ...]:
-        """The levels at which copies are sent, ascending, on so many ranks."""
+        """The levels at which copies are sent on `ranks` ranks, ascending."""
         rounds = ranks.bit_length() - 1
         levels = _levels_on(self.copy_levels, "copy_levels", rounds - 1, "K - 1", rounds)
         _check_reach(tuple(self.mirrors), levels)

@@ -252,12 +252,12 @@ def table_of_kind(kind: str, network: Network) -> dict[str, Any]:
 
 
 def _in_one_node(ranks: int) -> str:
-    """Say that so many ranks are in one node."""
+    """Return the text of an error: all ranks are in one node."""
     return f"{counted(ranks, 'rank')} {'is' if ranks == 1 else 'are'} in one node"
 
 
 def _node_among_several(ranks: int, network: Network) -> int:
-    """The ranks of a node; ValueError if so many ranks have no two levels there."""
+    """The ranks of a node; ValueError if all ranks are in one node."""
     node = _node_ranks(network)
     if ranks <= node:
         raise ValueError(f"{_in_one_node(ranks)}, of {node}")
@@ -541,7 +541,7 @@ def _linear(window: int) -> Maker:
 
 
 def _in_one_segment(kind: str, **fields: Any) -> Maker:
-    """An algorithm whose one segment is the whole vector, as of a library that is told of none."""
+    """An algorithm with the whole vector as its only segment, as libraries have it by default."""
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
         return Algorithm.from_dict({"kind": kind, "segment_bytes": max(size, 1), **fields})
@@ -840,7 +840,7 @@ def algorithm_named(
 
 
 def _check_counted(name: str, kinds: list[str], counts: Any) -> None:
-    """Raise ValueError where an algorithm lacks its counts, or has none."""
+    """Raise ValueError if an algorithm lacks its counts, or has counts that it does not take."""
     counted = [kind for kind in kinds if has_counts(kind)]
     if name in counted and counts is None:
         raise ValueError(

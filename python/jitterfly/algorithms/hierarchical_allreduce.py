@@ -134,7 +134,7 @@ class HierarchicalAllreduce(Algorithm, kind="hierarchical_allreduce"):
         return collective(numbered([up, across, down]))
 
     def _across(self, nodes: int, width: int, leaders: int, size: int) -> list[Step]:
-        """The steps of `inter_node` on so many ranks, done by the leaders of as many nodes."""
+        """The steps of `inter_node` among the leaders of the nodes."""
         try:
             inside = message_steps(self.inter_node, "inter_node", nodes, size)
         except ValueError as error:

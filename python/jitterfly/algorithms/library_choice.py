@@ -71,7 +71,7 @@ class _Machine(NamedTuple):
 
 
 # Open MPI, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c: the same file in 4.1.0 to 4.1.8 and in
-# 5.0.0 to 5.0.10. A row holds below so many ranks, and "BYTES:ALGORITHM" below so many bytes; an
+# 5.0.0 to 5.0.10. A row holds below its number of ranks, "BYTES:ALGORITHM" below its bytes; an
 # algorithm without bytes is that of all larger messages. Operations commute. Bytes are those that
 # `message_bytes` counts in each collective.
 _TUNED = {
@@ -211,7 +211,7 @@ _MPIR = {
 
 @cache
 def _rows(table: str) -> list[tuple[str, list[tuple[float, str]]]]:
-    """The rows of a table: for which ranks, and the algorithm below so many bytes."""
+    """The rows of a table: below which ranks each holds, and the algorithm below each size."""
     rows = []
     for head, *words in (line.split() for line in table.strip().splitlines()):
         pairs = [word.rpartition(":") for word in words]
@@ -220,7 +220,7 @@ def _rows(table: str) -> list[tuple[str, list[tuple[float, str]]]]:
 
 
 def _looked_up(table: str, ranks: int, size: int) -> str:
-    """The algorithm of a table for so many ranks and bytes."""
+    """The algorithm of a table for a number of ranks and bytes."""
     for head, pairs in _rows(table):
         fits = power_below(ranks) == ranks if head == "pow2" else ranks < float(head)
         if fits:

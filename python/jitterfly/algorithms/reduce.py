@@ -38,7 +38,7 @@ from .shared_steps import (
 
 @frozen_dataclass()
 class BinomialReduce(Algorithm, kind="binomial_reduce"):
-    """Vectors are combined towards rank 0, over distances 1, 2, 4, ... (as MPICH).
+    """Combine vectors towards rank 0, over distances 1, 2, 4, ... (as MPICH).
 
     `message_bytes` is the vector, n bytes. There are N - 1 messages of n bytes, in K = log2(N)
     steps, rounded up. A rank other than rank 0 has finished when its message is sent (Thakur et al.

@@ -122,7 +122,7 @@ def _message_kinds(collective: str) -> list[str]:
 
 
 def block_bytes(message_bytes: int, blocks: int) -> int:
-    """The size of a block of a vector that is cut into so many, rounded up."""
+    """The size of a block of a vector that is cut into `blocks`, rounded up."""
     return -(-message_bytes // blocks)
 
 
@@ -203,7 +203,7 @@ def _read_count(name: str, value: int) -> int:
 
 
 def bytes_of_counts(counts: npt.NDArray[np.int64], message_bytes: int) -> npt.NDArray[np.int64]:
-    """The bytes of so many elements each.
+    """The bytes of each count of elements.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def all_sent_first(messages: list[Step]) -> list[Step]:
 
 
 def rounds_of_radix(ranks: int, radix: int) -> list[int]:
-    """The distances 1, k, k^2, ... below so many ranks."""
+    """The distances 1, k, k^2, ... below `ranks`."""
     strides = [1]
     while strides[-1] * radix < ranks:
         strides.append(strides[-1] * radix)
@@ -297,7 +297,7 @@ def collective(messages: list[Step]) -> list[Step]:
 
 
 def fold_in(ranks: int, size: int, *, combine: bool, occupies: bool = True) -> list[Step]:
-    """Ranks beyond the largest power of two P send to ``i - P``; nothing where there are none."""
+    """The first step of a fold: rank i beyond the largest power of two P sends to ``i - P``."""
     power = power_below(ranks)
     if power == ranks:
         return []
@@ -306,7 +306,7 @@ def fold_in(ranks: int, size: int, *, combine: bool, occupies: bool = True) -> l
 
 
 def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
-    """Ranks beyond P are sent, at the end, what they lack."""
+    """The last step of a fold: rank i beyond P gets the result from ``i - P`` (see `fold_in`)."""
     power = power_below(ranks)
     if power == ranks:
         return []
@@ -314,7 +314,7 @@ def fold_out(ranks: int, size: int, *, occupies: bool = True) -> list[Step]:
 
 
 def halving_steps(power: int, block: int) -> list[Step]:
-    """Reduce-scatter a vector of so many blocks, a power of two, over distances 1, 2, 4, ...
+    """Reduce-scatter a vector of `power` blocks, a power of two, over distances 1, 2, 4, ...
 
     Each round exchanges half of the blocks that are left: distance doubling, vector halving.
     """
@@ -341,7 +341,7 @@ def doubling_steps(ranks: int, block: int, first: int = 0) -> list[Step]:
 
 
 def swing_partners(power: int) -> list[npt.NDArray[np.int64]]:
-    """The partner of each of so many ranks, a power of two, over distances 1, -1, 3, -5, 11, ...
+    """The partner of each rank, of a power of two, over distances 1, -1, 3, -5, 11, ...
 
     In round s even ranks have rank ``i + d`` and odd ones ``i - d`` (modulo P), with d = ``(1 -
     (-2)^(s + 1)) / 3``: in base -2 d is s + 1 ones.
@@ -358,7 +358,7 @@ def swings(partners: npt.NDArray[np.int64]) -> Listed:
 
 
 def swing_blocks(ranks: int) -> list[int]:
-    """The most blocks that a rank sends in each round of swings, with those of folded ranks.
+    """The most blocks that any rank sends in each round of swings, folded ranks included.
 
     In a reduce-scatter it sends the blocks of its partner, and of every rank that the partner
     reaches in later rounds. In an allgather, whose rounds go the other way, it sends all that it
@@ -471,7 +471,7 @@ class CirculantRound(NamedTuple):
 
 
 def circulant_rounds(ranks: int, segments: int) -> list[CirculantRound]:
-    """The rounds in which rank 0 broadcasts so many segments: as many, and log2(N) - 1 more."""
+    """The rounds in which rank 0 broadcasts `segments` segments: log2(N) - 1 more than segments."""
     skips = circulant_skips(ranks)
     q = len(skips) - 1
     if not q:
@@ -595,7 +595,7 @@ def knomial_steps(
 
 
 def in_one_row(steps: list[Step], label: str) -> list[Step]:
-    """Steps of which the last, if there is one, has the row of all of them."""
+    """The steps, with the row of all of them at the last."""
     return [
         *(step._replace(label="") if step.label else step for step in steps[:-1]),
         *(step._replace(label=label) for step in steps[-1:]),
@@ -665,7 +665,7 @@ def pipelined(
     *,
     combine: bool = False,
 ) -> list[Step]:
-    """Segments over the edges of a tree: each edge has one in every second step.
+    """Segments over the edges of a tree: each edge carries one in every second step.
 
     Parameters
     ----------

@@ -349,7 +349,7 @@ def add_compare_measured(commands: Any) -> None:
 
 
 def _chosen_rows(chosen: argparse.Namespace) -> tuple[str | None, int | None, int | None]:
-    """The collective, ranks and bytes of the rows; in `chosen` stays what describes the case."""
+    """Take the options about rows out of `chosen`, which keeps those about the case."""
     from ..compare_measured import largest_ranks_in
     from ..measured.measurements import full_name
 

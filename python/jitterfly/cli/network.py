@@ -183,7 +183,7 @@ def _network(chosen: argparse.Namespace) -> Topology:
 
 
 def _no_tree(hosts: Any) -> str:
-    """Say why there is no `--tree` of so many hosts, and which one there is."""
+    """Say that `--tree` has no network of this size, and name the nearest one."""
     from ..congestion.topology import NAMED
 
     known = ", ".join(map(str, NAMED))

@@ -84,7 +84,7 @@ def _load(args: argparse.Namespace, file: Path) -> Measured:
 
 
 def _warn_of_distrust(measured: Measured, file: TextIO | None = None) -> None:
-    """Print, before all else, why a recording is not to be trusted, where that is so."""
+    """Print, before all else, why a recording is not to be trusted."""
     if "untrusted" in measured.source:
         print(f"not to be trusted: {measured.source['untrusted']}", file=file)
 

@@ -280,7 +280,7 @@ def _difference(name: str, before: Any, now: Any) -> tuple[str, str, str]:
 
 
 def _without_names(value: Any) -> Any:
-    """Plain values without the names of files whose content is told by a check sum."""
+    """Plain values without the names of files that have a check sum beside them."""
     if isinstance(value, list):
         return [_without_names(one) for one in value]
     if isinstance(value, dict):
@@ -290,7 +290,7 @@ def _without_names(value: Any) -> Any:
 
 
 def warn_without_matplotlib() -> None:
-    """Say before the work that no picture will be drawn, where that is so."""
+    """Warn, before the work, if matplotlib is missing and no picture will be drawn."""
     from ..plots import draw
 
     if not draw.can_draw():
@@ -317,7 +317,7 @@ def write_files(
     writers: Writers,
     phases: Callable[[str], object] = lambda name: None,
 ) -> list[Path]:
-    """Write the files that options ask for; their paths. `phases` is told what takes long."""
+    """Write the files that options ask for; return their paths. `phases` shows what takes long."""
     asked = {name: path for name in writers if (path := getattr(chosen, name)) is not None}
     for name, path in asked.items():
         if "picture" in name:

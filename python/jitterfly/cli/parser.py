@@ -178,7 +178,7 @@ class _Parser(OnceParser):
         return text
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        """An option that is not known is told first: it may be why another one is missing."""
+        """Report an unknown option first: it may be why another one is missing."""
         known = self._option_string_actions
         strange = [word for word in self.given if word[:2] == "--" and len(word) > 2]
         strange = [word for word in strange if word.partition("=")[0] not in known]

@@ -49,7 +49,7 @@ from ..units import (
 TWO_64 = 2**64
 LARGEST_UNIFORM = TWO_64 - 1
 LARGEST = 2**60
-"""Delays in a table stay below so many ticks (13 days), so that a sum of some is still a time."""
+"""Delays in a table stay below this many ticks (13 days), so that a sum of some is still a time."""
 RAREST = 2.0**-65
 """The survival probability that stands for the longest delay: half a step of the uniform."""
 _NODE_ERROR = 1e-6
@@ -479,7 +479,7 @@ def as_ticks(seconds: float) -> float:
 
 
 def times(t: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Convert times in seconds to an array, or raise ValueError for what is none."""
+    """Convert times in seconds to an array; ValueError for other values."""
     return check_numbers(t, "t must be times in seconds").astype(np.float64)
 
 

@@ -219,7 +219,7 @@ def _detour_facts(part: Detours, periods: bool, grid: float | None) -> Facts:
 
 
 def _unknown_quantile(q: float) -> Facts:
-    """A quantile without a value: so it stays where there are fewer events than it needs.
+    """A quantile without a value, as of too few events.
 
     Fewer do not bound it from above at `LEVEL`: with a probability above (1 - LEVEL) / 2 all of
     them lie below it. For q from 1/2.

@@ -102,17 +102,17 @@ def half_sample_mode(rising: Floats) -> float:
 
 
 class Bursts(NamedTuple):
-    """The correlation of iterations that noise hit.
+    """The correlation, over time, of which iterations noise hit.
 
     Attributes
     ----------
     correlation : float
-        Of neighbouring iterations, each 1 where noise hit it and 0 where not: the largest of some
-        excesses that count as a hit.
+        The correlation of neighbouring iterations, each 1 if noise hit it and else 0. An iteration
+        is hit if it exceeds a bound; the largest correlation over several bounds is taken.
     length : float
-        The longest autocorrelation time of hits: so many iterations are worth one.
+        The longest autocorrelation time of hits: the iterations that are worth one independent one.
     base_length : float
-        That within the base's spread: the base time may wander.
+        The autocorrelation time of iterations that are not hit, whose base time may drift.
     """
 
     correlation: float
@@ -308,7 +308,7 @@ class DetourRates:
         return np.interp(np.asarray(duration), edges, rates)
 
     def histogram(self, events: int) -> Histogram:
-        """Return the durations as a histogram of so many events, with the time they take to come.
+        """Return the durations as a histogram of `events` events, with the time they take to come.
 
         The counts are whole: each edge has the nearest number of events beyond it.
         """
@@ -332,7 +332,7 @@ class DetourRates:
 def first_guess(
     bins: tuple[Floats, Floats], number: Floats, ranks: float, exposed: float, stationary: bool
 ) -> DetourRates:
-    """Return the rates for which `ranks` ranks have so many hits in a time, without absorption.
+    """Return the rates for which `ranks` ranks have `number` hits in a time, without absorption.
 
     From a fresh start a hit is a detour that begins within the time `exposed`: the number of hits
     beyond x is ``ranks * exposed * rate(x)``. Of a running machine detours are under way at the

@@ -82,7 +82,7 @@ def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
 def select_detours(
     measured: Measured, shortest: Time | None = None, longest: Time | None = None
 ) -> Measured:
-    """A recording with only those of its detours that last so long; the others did not happen.
+    """A recording with only the detours of a range of durations; the others did not happen.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def set_seconds(owner: Any, name: str, dimensions: int) -> Floats:
 
 
 def freeze(owner: Any, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Set a field of a frozen dataclass to an array that nobody changes."""
+    """Set a field of a frozen dataclass to a read-only array."""
     array.setflags(write=False)
     object.__setattr__(owner, name, array)
     return array

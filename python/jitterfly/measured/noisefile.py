@@ -121,7 +121,7 @@ def read(path: str | Path) -> Measured:
 
 
 def recognise(head: str) -> bool:
-    """Return whether a file that begins so is a noise file (of any version)."""
+    """Return whether a file's beginning is that of a noise file (of any version)."""
     return head.startswith("# jitterfly noise ")
 
 

@@ -549,7 +549,7 @@ def _grid_of(detours: Detours) -> float:
 
 
 def _shortest_of(durations: npt.NDArray[np.int64], part: float) -> float:
-    """Half of the duration from which on detours take so much of the time of all of them.
+    """Half of the shortest duration of the longest detours that take `part` of all their time.
 
     Half, so that a daemon that varies is not cut in two.
     """

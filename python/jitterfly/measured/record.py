@@ -31,7 +31,7 @@ Moment = tuple[int, int, int]
 
 _RATES_AGREE = 1e-5  # two calibrations: beyond what their errors explain
 _RARE_ITERATION = 1e-3  # share of the iterations below which one of that length is not a usual one
-# A usual iteration is longer than so many of the smallest: that one was within a step.
+# A usual iteration is longer than this many of the smallest: that one was within a step.
 _WITHIN_A_STEP = 3
 _STEADY = 0.01  # of a frequency
 _MOSTLY = 0.5  # of the time
@@ -598,7 +598,7 @@ def _wait(
 
 
 def _detours(recording: Recording) -> Detours:
-    """Convert counts to ticks; ends are rounded like starts, so that what is disjoint stays so."""
+    """Convert counts to ticks; ends are rounded like starts, so that detours stay disjoint."""
     scale = TICKS_PER_SECOND / recording["rate"].hz
     step = recording["step"] * scale
     begin, taken = recording["detours"].T

@@ -83,7 +83,7 @@ class Congestion(Noise, kind="congestion"):
                 )
 
     def perturbing_hosts(self, ranks: int) -> int:
-        """The number of hosts of the perturbing pattern beside so many ranks."""
+        """The number of hosts of the perturbing pattern beside this many ranks."""
         if self.perturbation == "none":
             return 0
         hosts = self.network.hosts

@@ -48,7 +48,7 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
         sending the original. Copies and forwards are sent without a delay of their own. The
         compute phase (of a schedule: each ``calc``) is delayed in either case.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
+        Which ranks share their draws: none, all, or nodes of this many consecutive ranks (the last
         one may have fewer).
     during : "all", "compute" or "communication"
         The phase of the cycle whose steps are delayed.
@@ -245,7 +245,7 @@ class NetworkWeather(GroupNoise, kind="weather"):
     probability : float or str
         That there is weather at all, from 0 to 1; else that of the network.
     shared : "machine", False, "node", "rack", "level N", another name of a level, or int
-        Which receivers have the same weather: all, each its own, or nodes of so many consecutive
+        Which receivers have the same weather: all, each its own, or nodes of this many consecutive
         ranks.
     hosts : imbalance.Hosts, optional
         The hosts that messages take longer to; all without it.
@@ -372,7 +372,7 @@ class LateArrival(DelayNoise, kind="arrival"):
     delay : Distribution, float or str
         How late a rank is; seconds alone are the same for all.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their draws: none, all, or nodes of so many consecutive ranks (the last
+        Which ranks share their draws: none, all, or nodes of this many consecutive ranks (the last
         one may have fewer).
     probability : float or str
         That a rank is late at all, from 0 to 1.

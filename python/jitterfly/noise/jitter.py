@@ -48,7 +48,7 @@ class NetworkJitter(WindowNoise, kind="jitter"):
         That the parameter exists lets a study restrict all its noise by one word; "compute",
         which would leave nothing of this source, is an error.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which receivers share the events of a round: none, all, or nodes of so many consecutive
+        Which receivers share the events of a round: none, all, or nodes of this many consecutive
         ranks (the last one may have fewer).
     begin, end : float or str
         Only messages that leave their sender's CPU from `begin` to before `end` are delayed,

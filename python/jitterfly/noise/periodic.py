@@ -46,7 +46,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
         "fresh": k >= 0 only, so that no rank is inside an interval at time 0 (Matsumoto & Suda
         2012). "stationary": all integers k.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a phase: none, all, or nodes of so many consecutive ranks (the last one
+        Which ranks share a phase: none, all, or nodes of this many consecutive ranks (the last one
         may have fewer).
     phases : array of float, shape (ranks,), optional
         The phases themselves, in seconds, each in [0, period). Without it they are drawn,
@@ -112,7 +112,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
             )
 
     def node_ranks(self, ranks: int) -> int:
-        """The number of consecutive ranks, of so many, that share a phase."""
+        """The number of consecutive ranks that share a phase."""
         return node_ranks(self.shared, ranks)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:

@@ -134,11 +134,11 @@ class RecordedDelays:
         return np.where(high - low > 1e-9 * high, sloping, flat)
 
     def longest_of(self, ranks: float) -> float:
-        """Return the mean of the longest delay of so many ranks in one cycle, seconds."""
+        """Return the mean of the longest delay among `ranks` ranks in one cycle, seconds."""
         return self._once(("longest", ranks), lambda: float(self.x[-1] - self._powers(ranks).sum()))
 
     def quantile_of(self, share: float, ranks: float) -> float:
-        """Return a quantile of the longest delay of so many ranks in one cycle, seconds."""
+        """Return a quantile of the longest delay among `ranks` ranks in one cycle, seconds."""
         level = math.exp(math.log(share) / ranks)
         both = np.stack([np.concatenate([[0.0], self.before]), self.at], axis=1).ravel()
         return float(np.interp(level, both, np.repeat(self.x, 2)))
@@ -190,7 +190,7 @@ class RecordedDelays:
         )
 
     def _find_quantile_error(self, share: float, ranks: float, confidence: float) -> SamplingError:
-        """Return the error of a quantile of the latest of so many ranks, by blocks."""
+        """Return the error of a quantile of the last rank, from blocks of the recording."""
         reach = student_t(confidence, _BLOCKS - 1)
         value = self.quantile_of(share, ranks)
         events, error, _ = self._rate_error(self._above(value))
@@ -209,7 +209,7 @@ class RecordedDelays:
         return SamplingError(least, value, value - low, high - value)
 
     def _deciding(self, ranks: float) -> tuple[float, list[tuple[Floats, Floats]]]:
-        """Return what each place and each detour under way adds to the mean of so many ranks.
+        """Return what each place and each detour under way adds to the mean of this many ranks.
 
         More delays of d, as a part of all, raise it by N times the integral of G^(N - 1) to d. The
         sum of it all is the change for ln r.

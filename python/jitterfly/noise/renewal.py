@@ -42,7 +42,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         found at a random moment, inside an interval with probability E[duration] / (E[duration] +
         E[gap]), and what is left of it (or of the gap) has its equilibrium distribution.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share their intervals: none, all, or nodes of so many consecutive ranks (the
+        Which ranks share their intervals: none, all, or nodes of this many consecutive ranks (the
         last one may have fewer).
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed.

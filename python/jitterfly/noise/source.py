@@ -40,7 +40,7 @@ MAX_BURSTS = 2**30  # of a rank: their draws are numbered
 
 Shared = int | str | bool
 """False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
-"level N"; or so many consecutive ranks share them."""
+"level N"; or this many consecutive ranks share them."""
 
 
 class MaxWork(NamedTuple):
@@ -108,7 +108,7 @@ class ExpectedWork(NamedTuple):
         return -(-self.ranks // node_ranks(shared, self.ranks))
 
     def message_draws(self, groups: int) -> float:
-        """The number of draws of all messages, where so many groups of receivers have their own."""
+        """The number of draws of all messages, if `groups` groups of receivers have their own."""
         return self.cycles * float(sum(min(groups, n) * times for n, times, _ in self.rounds))
 
     def time_to_hit(self, source: Any, interval: float, *, underway: bool) -> float:
@@ -219,7 +219,7 @@ class Noise(Component, ABC):
 
     @classmethod
     def no_effect_of(cls, kind: str) -> Mapping[str, Any]:
-        """The `no_effect` of a kind; of one that is unknown none."""
+        """The `no_effect` of a kind; empty for an unknown kind."""
         member = cls._kinds.get(kind)
         return member.no_effect if member else {}  # type: ignore[attr-defined]
 
@@ -232,31 +232,31 @@ class Noise(Component, ABC):
         """
 
     def check(self, ranks: int, transit: int) -> None:
-        """Raise ValueError if it does not fit so many ranks, or ways of up to `transit` ticks."""
+        """Raise ValueError if it does not fit the ranks, or messages of up to `transit` ticks."""
 
     def check_length(self, longest: int) -> None:
-        """Raise ValueError if it does not fit a case that may last for so many ticks."""
+        """Raise ValueError if it does not fit a case that may last for `longest` ticks."""
 
     @abstractmethod
     def why_ineffective(self, work: MaxWork) -> str:
         """Say why this noise can hit nothing, and what would change that; "" where it can."""
 
     def unused_part(self, ranks: int) -> str:
-        """Say what of it so many ranks leave out, such as recordings that none of them replays."""
+        """Say which part of the source no rank uses, such as recordings that none replays."""
         return ""
 
     def acts_on_any(self, ranks: int) -> bool:
-        """Return whether it acts on any of so many ranks: `hosts` may have drawn none of them."""
+        """Return whether it acts on any of the ranks: `hosts` may have drawn none of them."""
         return True
 
     def can_delay(self, work: MaxWork, ranks: int) -> bool:
-        """Return whether it can delay anything of that work on so many ranks."""
+        """Return whether it can delay any of the work on any of the ranks."""
         if not self.acts_on_any(ranks):
             return False
         return self.longest_effect(work) > 0 and not self.why_ineffective(work)
 
     def part_of_groups(self, ranks: int) -> float:
-        """The part of the groups of so many ranks, each with draws of its own, that it acts on.
+        """The share of groups that it acts on; a group is the ranks that share draws.
 
         Of one that is on and off by turns also the part of the time for which it is on.
         """
@@ -283,11 +283,11 @@ class Noise(Component, ABC):
         return self.share()
 
     def intervals_in(self, ticks: int) -> float:
-        """The approximate number of intervals in so many ticks."""
+        """The approximate number of intervals in a time of `ticks`."""
         return 0.0
 
     def expected_hits(self, work: ExpectedWork) -> Hits | None:
-        """The hits in a realization, about; None where they can not be told simply.
+        """The approximate hits in a realization; None where no simple formula gives them.
 
         As if it acted on all hosts: of some hosts it is the `part_of_groups` of them.
         """
@@ -423,7 +423,7 @@ class GroupNoise(Noise):
         return acts is None or bool(acts.any())
 
     def acts_on(self, ranks: int) -> npt.NDArray[np.bool_] | None:
-        """Return whether it acts on each of so many ranks, shape (ranks,); None: it acts on all."""
+        """Return a flag for each rank, shape (ranks,): does it act there? None: on all."""
         if self.hosts is None:
             return None
         try:
@@ -432,7 +432,7 @@ class GroupNoise(Noise):
             raise ValueError(f"noise: {error}") from None
 
     def groups_acted_on(self, ranks: int) -> int:
-        """The number of groups of so many ranks that have draws of their own, and are acted on."""
+        """The number of groups that it acts on; a group is the ranks that share draws."""
         width = node_ranks(self.shared, ranks)
         acts = self.acts_on(ranks)
         if acts is None:
@@ -569,7 +569,7 @@ class OnOff(Bursts, kind="onoff"):
     on, off : Distribution, float or str
         How long it is on, and off; seconds alone are the mean of exponential times.
     shared : "machine", False or int
-        Which ranks are on at the same times: all, each its own, or nodes of so many consecutive
+        Which ranks are on at the same times: all, each its own, or nodes of this many consecutive
         ranks.
 
     Raises
@@ -682,7 +682,7 @@ class IntervalNoise(WindowNoise):
     def intervals_in(self, ticks: int) -> float: ...
 
     def intervals_of_work(self, ticks: int) -> float:
-        """The number of intervals, about, that so many ticks may meet, wherever the window lies."""
+        """The approximate number of intervals that work of `ticks` meets within the window."""
         if self.end is not None:
             ticks = min(ticks, to_ticks(self.end) - to_ticks(self.begin))
         return self.intervals_in(ticks)
@@ -845,7 +845,7 @@ def names_level(shared: Any) -> bool:
 
 
 def node_ranks(shared: Shared, ranks: int) -> int:
-    """The number of consecutive ranks, of so many, that share the draws.
+    """The number of consecutive ranks that share the draws.
 
     The last node may have fewer, and fewer ranks than a node has are one node.
     """

@@ -48,7 +48,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
     probability : float or str
         That a rank has a factor at all, from 0 to 1.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a factor: none, all, or nodes of so many consecutive ranks (the last one
+        Which ranks share a factor: none, all, or nodes of this many consecutive ranks (the last one
         may have fewer).
     hosts : imbalance.Hosts, optional
         The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,

@@ -286,7 +286,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         )
 
     def misfit(self, node: int, ranks: int) -> str:
-        """A line where the parts do not fit nodes of so many ranks, or those that share offsets."""
+        """A caution if the number of parts does not fit the ranks that share node or offset."""
         if self.part != "each" or (parts := len(self.replayed())) == 1:
             return ""
         period = parts * (self.ranks_per_part or 1)
@@ -353,7 +353,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         return self.random and not self.made_up
 
     def recorded_delays(self, work: float, cycles: int) -> RecordedDelays:
-        """Return how it delays a rank, where it acts on so many seconds of work in each cycle."""
+        """Return how it delays a rank that works for so many seconds in each cycle."""
         return _recorded_delays(self, work, cycles)
 
     def independent_ranks(self, ranks: int) -> int:
@@ -378,7 +378,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         return text + [f"{name}: {note}{more}" for note in notes[:1]]
 
     def _short_for(self, name: str, ranks: int, work: float, cycles: int) -> list[str]:
-        """A line where few detours of a recording decide, or a realization takes much of it."""
+        """A caution if few detours of a recording decide, or a realization takes much of it."""
         traces = self.replayed()
         count = sum(len(trace.starts) for trace in traces)
         length = float(from_ticks(sum(trace.length for trace in traces)))
@@ -467,7 +467,7 @@ def _recording_of_lists(
 
 
 def _no_detours(parts: Sequence[Any], file: str) -> str:
-    """An error message for a file of something other than detours, with what to do."""
+    """The message of the error for a file without detours, which says what to do."""
     from ..measured import Histogram
 
     if getattr(parts[0], "what", "") == "latency":

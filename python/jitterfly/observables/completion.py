@@ -329,9 +329,9 @@ class Recovery(Observable, kind="recovery"):
 
 @dataclass(frozen=True)
 class OptimalT(Observable, kind="optimal_T"):
-    """The smallest T >= 1 whose mean completion can not be told from the smallest.
+    """The smallest T >= 1 whose mean completion can not be distinguished from the smallest.
 
-    Its interval is the set of all T that can not be told from the best.
+    Its interval is the set of all T that can not be distinguished from the best.
 
     Parameters
     ----------

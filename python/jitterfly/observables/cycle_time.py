@@ -64,7 +64,7 @@ class OfCycles(Observable):
         return chosen.cycle - 1, chosen.cycle
 
     def _time(self, completion: CompletionColumn) -> CyclesTime | None:
-        """None where there are no such cycles, or they take no time without noise."""
+        """The time of these cycles; None if there are none, or they take no time without noise."""
         first, last = self.read_cycles(completion)
         if last <= first:
             return None

@@ -72,7 +72,7 @@ class Piece:
     def prepare(
         self, later: Callable[[Callable[[], CrossMoments]], Callable[[], CrossMoments]]
     ) -> None:
-        """Have a thread make what will be asked for: sums, and columns in one run of memory.
+        """Let a thread prepare sums and contiguous columns, which will be asked for.
 
         `later` has a function called in a thread, and returns what waits for its result.
         """

@@ -255,7 +255,7 @@ class Observable(Component, ABC):
 
     @abstractmethod
     def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
-        """Return what is measured, given a completion for each side; None if there is none."""
+        """Return the measure, given a completion for each side; None if the cell has none."""
 
     def why_none(self, cases: Mapping[str, Workload]) -> str:
         """Say why these cases (by variant), which have what it reads, have no measure."""

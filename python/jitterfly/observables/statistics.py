@@ -40,7 +40,7 @@ _QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
 
 @lru_cache(maxsize=256)
 def quantile_share(name: str) -> float | None:
-    """The share of a quantile's name; None if it is none.
+    """The share that a quantile's name says; None for another name.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Observed:
 
     @property
     def realizations(self) -> int:
-        """The number of realizations that it is made of."""
+        """The number of realizations."""
         return self.data.count
 
     @property
@@ -267,7 +267,7 @@ class Observed:
         return cross_moments.standard_error_of(self._moments, below)
 
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
-        """Every T whose mean can not be told from the smallest."""
+        """Every T whose mean can not be distinguished from the smallest."""
         check_confidence(confidence)
         found = paired.confidence_set(self._cross_moments, self._compared_forms, confidence)
         return tuple(self.family.labels[i] for i in found.members)

@@ -80,7 +80,7 @@ class SampleStatistics:
         return self._once(core.count_wins, measure)
 
     def values(self, measure: Measure) -> list[Integers]:
-        """The value of each form of a measure in every realization; nobody may write into it."""
+        """The value of each form of a measure in every realization, read-only."""
         known, forms = self._values, self._forms(measure)
         self._values = {
             form: known[form] if form in known else self._value_of(form) for form in forms
@@ -234,7 +234,7 @@ class Summary:
 
     @classmethod
     def of_record(cls, data: bytes, count: int, measures: Sequence[Measure]) -> Summary:
-        """Read what `to_bytes` made of so many realizations and of these measures, or more.
+        """Read what `to_bytes` made of `count` realizations and of these measures, or more.
 
         Raises
         ------

@@ -221,7 +221,7 @@ def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
 
 
 def _bins(times: npt.NDArray[np.float64]) -> int:
-    """Choose more bins for more realizations, but about so many as can be told apart."""
+    """Choose more bins for more realizations, but about as many as an eye can distinguish."""
     return int(np.clip(math.sqrt(len(times)), 10, _MAX_BINS))
 
 
@@ -376,7 +376,7 @@ def _low_value_high(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def _ratios(panel: Axes, found: Agreement) -> None:
-    """A row of the table after the other; simulated over measured, 1 in it unless told apart."""
+    """Draw simulated over measured of each row; the interval holds 1 unless they differ."""
     from ..compare_measured import UNKNOWN  # loaded by whoever has such a table
 
     names = list(dict.fromkeys(row.what for row in found.rows))

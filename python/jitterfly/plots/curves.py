@@ -509,7 +509,7 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
 
 
 def _means(summaries: Sequence[CellSummary | None]) -> np.ndarray:
-    """The means, NaN where there is none."""
+    """The means; NaN for a missing one."""
     return np.array(
         [np.nan if summary is None else float(summary.mean.value) for summary in summaries]
     )

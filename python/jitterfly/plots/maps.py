@@ -92,7 +92,7 @@ def shown(value: float, norm: Normalize) -> str:
 
 
 def colour_bar(axes: Axes, norm: Normalize, height: float, *, colours: str = COLOURS) -> None:
-    """Draw a colour bar beside a map of so many inches."""
+    """Draw a colour bar beside a map of this many inches."""
     figure = axes.figure
     bar = figure.colorbar(
         mpl.cm.ScalarMappable(norm, colours),
@@ -179,7 +179,7 @@ def map_axes(study: Study) -> tuple[str, str]:
 
 
 def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float, float]) -> None:
-    """A map of so many inches, with its colour bar."""
+    """A map of this many inches, with its colour bar."""
     one = grid.maps[name]
     title = f"{one.title}, {grid.label}" if grid.label else one.title
     if _span(norm) < _NARROW:
@@ -193,7 +193,7 @@ def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float
 
 
 def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
-    """Write as many of the values as have room beside a map of so many inches."""
+    """Write as many of the values as have room beside a map of this many inches."""
     width, height = size
     letters = max(2 if "^" in text else len(text) for text in grid.x_texts)
     across = _every_nth(len(grid.x_texts), min(9, width / (0.075 * letters + 0.12)))
@@ -203,7 +203,7 @@ def place_ticks(axes: Axes, grid: Grid, size: tuple[float, float]) -> None:
 
 
 def _every_nth(count: int, most: float) -> list[int]:
-    """Choose every so many of `count` positions, so that there are at most `most` (and 40)."""
+    """Choose every n-th of `count` positions: at most `most` of them, and at most 40."""
     return list(range(0, count, -(-count // max(1, min(int(most), 40)))))
 
 

@@ -205,7 +205,7 @@ def _cut(measured: Measured, parts: list[Any]) -> list[str]:
 
 
 def _say_none(axes: Axes, why: str = "none") -> None:
-    """A panel without anything, and without numbers on its axes, which would be none of its own."""
+    """Leave a panel empty, without numbers on its axes, which would be those of another panel."""
     axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", color=style.GREY)
     axes.tick_params(bottom=False, labelbottom=False)
     if len(axes.get_shared_y_axes().get_siblings(axes)) == 1:  # else they are its neighbours', too
@@ -213,12 +213,12 @@ def _say_none(axes: Axes, why: str = "none") -> None:
     axes.grid(visible=False)
 
 
-_FEW_POINTS = 100  # up to so many they are large
+_FEW_POINTS = 100  # up to this many they are large
 _EDGE = 0.01  # of the time that was observed
 _MAX_POINTS = 5_000  # beyond that, where they are dense is counted
 _GRID = (500, 130)  # cells, each a dot of the picture or two
 _COLOURS = mpl.colormaps["viridis_r"]
-_LONGEST = 200  # up to so many of them are drawn as points in any case
+_LONGEST = 200  # up to this many of them are drawn as points in any case
 
 
 def draw_timeline(axes: Axes, detours: Detours) -> None:
@@ -365,7 +365,7 @@ def draw_bins(
 
 
 def _highest(axes: Axes, events: int) -> float:
-    """The upper end of a logarithmic axis that has room for the marks above so many events."""
+    """The upper end of a logarithmic axis that has room for the marks above this many events."""
     height = axes.get_position().height * style.figure_holding(axes).get_figheight() * 72
     share = min(1.2 * (len(_NAMED) + 0.5) * _ROW / height, 0.6)
     return float(events * (events / _LOWEST) ** (share / (1 - share)))

@@ -35,7 +35,7 @@ _WIDE = "WF"  # East Asian characters that are as wide as two letters
 
 
 def wrapped(text: str, inches: float, size: float, most: int = 6) -> str:
-    r"""A text in lines of so many inches at a size of font, `most` of them: then it is cut.
+    r"""A text in lines of this many inches at a size of font, `most` of them: then it is cut.
 
     Examples
     --------
@@ -58,7 +58,7 @@ _GLUE = "\N{NO-BREAK SPACE}"
 
 
 def _lines(text: str, letters: int, **options: Any) -> list[str]:
-    """Cut a text to lines of so many letters: a number keeps its unit, and its name if that fits.
+    """Cut a text to lines of this many letters: a number keeps its unit, and its name if that fits.
 
     A word that is longer is broken after a `_`, if it has one.
     """
@@ -116,7 +116,7 @@ def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
 
 
 def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
-    """Return whether rounding to so many digits moves no tick by a noticeable part of a step."""
+    """Return whether rounding to `digits` digits moves no tick by a noticeable part of a step."""
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 
 
@@ -216,7 +216,7 @@ def _place_texts(
 
 
 def _slanted(room: float, angle: float) -> float:
-    """The lines of text that have room between ticks so many inches apart, at an angle."""
+    """The lines of text that have room between ticks this many inches apart, at an angle."""
     return float(room * np.sin(np.radians(angle)) / _LINE)
 
 
@@ -323,7 +323,7 @@ def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
 
 
 def bar_ticks(low: float, high: float, height: float) -> list[float]:
-    """The ticks of a logarithmic colour bar of so many inches: as many round numbers as fit."""
+    """The ticks of a logarithmic colour bar of this many inches: as many round numbers as fit."""
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     fine = [1 + 0.1 * i for i in range(90)]
     choices = [fine, (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)]
@@ -586,7 +586,7 @@ def _check_room(figure: Figure, taken: float) -> None:
 
 
 def _legend_height(lines: list[int], columns: int) -> float:
-    """The height in inches of a legend, filled column by column, of entries of so many lines."""
+    """The height in inches of a legend, filled column by column, of entries of this many lines."""
     size, larger = divmod(len(lines), columns)
     start, heights = 0, [0.0]
     for column in range(columns):

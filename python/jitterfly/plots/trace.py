@@ -126,7 +126,7 @@ class Summary(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Return the summary in a line, without what the case has none of."""
+        """Return the summary in a line; copies and forwards only if the case has any."""
         parts = [f"completion {show_seconds(self.completion, 6)}"]
         parts.append(f"noise-free {show_seconds(self.noise_free, 6)}")
         if self.copies:

@@ -171,7 +171,7 @@ _T = TypeVar("_T")
 
 
 def evenly(items: Sequence[_T], most: int) -> list[_T]:
-    """Choose at most so many items, the first and the last among them."""
+    """Choose at most `most` items at even distances, the first and the last among them."""
     if len(items) <= most:
         return list(items)
     if most == 1:
@@ -180,7 +180,7 @@ def evenly(items: Sequence[_T], most: int) -> list[_T]:
 
 
 def thinned(labels: Mapping[str, Sequence[str]], most: int) -> dict[str, list[str]]:
-    """Values of each axis, evenly, so that their product has at most so many settings.
+    """Values of each axis, evenly, so that their product has at most `most` settings.
 
     Then each that is shown has others that differ from it in one axis alone.
 
@@ -336,7 +336,7 @@ def quantity(study: Study, name: str) -> str:
 
 
 def variant_of(study: Study, name: str) -> str:
-    """The variant of a column of which all else is as usual; "" where there is no such one."""
+    """The variant of a column that is otherwise as usual; "" if none is."""
     observable = _observable_of(study, name)
     variant = getattr(observable, "variant", "")
     if observable is None or not variant:

@@ -199,7 +199,7 @@ class CellResults:
         return self.store.families(self.cell)
 
     def observed(self, name: str) -> Observed | None:
-        """An observable of all realizations here; None where there is none, or no data yet."""
+        """An observable over all realizations; None if the cell lacks it or has no data yet."""
         if name not in self.families or not self.realizations:
             return None
         return self.store.observed(self.cell, name)
@@ -302,7 +302,7 @@ class Results:
         return list(dict.fromkeys(column for columns in groups for column in columns))
 
     def most_columns(self, most: int) -> list[str]:
-        """Choose at most so many of `columns`, in their order: targets, then the first ones."""
+        """Choose at most `most` of `columns`, in their order: targets, then the first ones."""
         wanted = {target.column for target in self.study.targets}
         kept = sorted(self.columns, key=lambda column: column not in wanted)[:most]
         return [column for column in self.columns if column in kept]
@@ -354,7 +354,7 @@ class Results:
 
     @cached_property
     def along(self) -> figures.AxisScale:
-        """All values of `axis`, as they are drawn and told."""
+        """The scale of all values of `axis`: their positions and texts."""
         if not self.axis:
             return figures.AxisScale([""])
         values = figures.axis_values(self.study)[self.axis]
@@ -477,7 +477,7 @@ def _rescale(maps: list[GridMap]) -> None:
 
 
 def _unsure(summary: CellSummary, kind: str) -> bool:
-    """Return whether an interval is wide, or does not tell a gain from a loss."""
+    """Return whether an interval is wide, or does not show whether it is a gain or a loss."""
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
     is_one = bool(summary.mean.low <= 1 <= summary.mean.high)

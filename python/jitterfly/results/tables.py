@@ -399,7 +399,7 @@ def _target_columns(results: Results) -> set[str]:
 
 
 def _indices(names: list[str]) -> dict[str, list[str]]:
-    """`cycle 3` or `T=3` of each name that ends so, with the names before it."""
+    """The ending `cycle 3` or `T=3` of each name that has one, with what is before it."""
     indices: dict[str, list[str]] = {}
     for name in names:
         base, comma, index = name.partition(", ")
@@ -472,7 +472,7 @@ def _matrices(results: Results, width: int) -> list[Table]:
 
 
 def _matrix(texts: list[str], one: GridMap, with_half_widths: bool, most: int) -> list[list[str]]:
-    """Rows of a map, the highest first, of at most so many digits each."""
+    """Rows of a map, the highest first, with at most `most` digits each."""
 
     def cell(value: float, half: float, unsure: bool, unmet: bool) -> str:
         if math.isnan(value):

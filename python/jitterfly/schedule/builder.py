@@ -222,7 +222,7 @@ class ScheduleBuilder:
         algorithm : Algorithm, LibraryRules or str
             Such as ``RingAllreduce()``, or its kind: ``"ring_allreduce"``. Not one with redundant
             exchanges, which GOAL can not say. ``LibraryRules("nccl", "allgather")``: what that
-            library runs for so many ranks and bytes, each rank on a node of its own, without
+            library runs for this many ranks and bytes, each rank on a node of its own, without
             switches that combine; ``"nccl"`` for an allreduce. On nodes of several:
             ``LibraryRules(...).choice(..., switches=False).algorithm``.
         message_bytes : int or str

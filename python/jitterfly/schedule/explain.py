@@ -310,7 +310,7 @@ class ScheduleExplanation(DelayByCause):
         The longest delay of one operation of the path by one source, in ticks, the rank that it
         hit, and which of the causes it is; -1 where there is none.
     bound_by : int array, shape (n, 7)
-        By what so many operations of the path were held up last: see `BOUND_BY`.
+        The number of operations of the path by what held them up last: see `BOUND_BY`.
     on_path : int array, shape (operations,)
         In how many realizations each operation is on the critical path, rank by rank.
     path_time : float array, shape (operations,)
@@ -399,7 +399,7 @@ class ScheduleExplanation(DelayByCause):
     def operation_rows(
         self, most: int | None = None, confidence: float = 0.95
     ) -> list[OperationRow]:
-        """A row for each operation that is on any critical path; with `most`, so many of them.
+        """A row for each operation that is on any critical path; with `most`, at most that many.
 
         Those that are on it in most realizations come first; of equal ones those that take longest.
         """
@@ -421,7 +421,7 @@ class ScheduleExplanation(DelayByCause):
     def path_rank_rows(
         self, most: int | None = None, confidence: float = 0.95
     ) -> list[PathRankRow]:
-        """A row for each rank; with `most`, of so many on which the path is for longest."""
+        """A row for each rank; with `most`, only the ranks on which the path is longest."""
         order = np.argsort(-self.rank_path_time, kind="stable")
         ranks = np.arange(len(order)) if most is None else order[:most]
         return [

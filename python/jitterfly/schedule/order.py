@@ -131,7 +131,7 @@ class OrderCheck(NamedTuple):
         )
 
     def in_words(self, realizations: int) -> str:
-        """Say what was checked of so many realizations, and what came out."""
+        """Say what was checked of `realizations` realizations, and what came out."""
         told = (
             f"in {self.same} of {self.realizations} realizations, the longest among them, all "
             "times are the same in the order of arrival"
@@ -152,7 +152,7 @@ class OrderCheck(NamedTuple):
 
 
 def usual_checks(operations: int) -> int:
-    """Return how many realizations are checked where nobody says it: more of a short schedule."""
+    """Return how many realizations are checked by default: more of a short schedule."""
     return min(max(_CHECKED_OPERATIONS // max(operations, 1), MIN_CHECKS), MAX_CHECKS)
 
 
@@ -184,7 +184,7 @@ def check_order(
     *,
     are_longest: bool = False,
 ) -> OrderCheck | None:
-    """The realizations with these numbers in two orders, of which so many are the first.
+    """Simulate realizations in two orders and compare them; `first`: how many are the first ones.
 
     `ticks`: of all realizations in the order without noise; `are_longest`: the first, too, were
     chosen for their time.

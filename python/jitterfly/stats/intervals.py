@@ -132,7 +132,7 @@ class Estimate:
         return max(high - value, value - low)
 
     def lacking(self, most: float, below: float = 0.0) -> Estimate:
-        """Return the estimate of a mean that may lack so much of noise that is too rare.
+        """Return the estimate of a mean that may lack up to `most` of noise that is too rare.
 
         No error of sampling, but a bound: the upper end is higher by it. Of a difference or ratio,
         which such noise may also make smaller, the lower end is lower by `below`.

@@ -43,7 +43,7 @@ _SIGNIFICANT = 4.0  # standard deviations of a sum of autocorrelations of indepe
 
 
 def autocorrelation_time(series: npt.ArrayLike) -> float:
-    """``1 + 2 (r_1 + r_2 + ...)``, r the autocorrelations: so many samples are worth one.
+    """``1 + 2 (r_1 + r_2 + ...)``, r the autocorrelations: the samples that are worth one.
 
     Autocorrelations that could be chance count as none.
 
@@ -223,7 +223,7 @@ def reported_mean(value: float, iterations: int, like: Floats, confidence: float
 def reported_quantile(
     value: float, iterations: int, q: float, like: Floats, confidence: float
 ) -> Estimate:
-    """A quantile of so many independent iterations that are distributed as samples are.
+    """A quantile of `iterations` independent iterations with the distribution of the samples.
 
     How many iterations fall below a quantile is binomial, whatever the distribution. So it is known
     between which quantiles of its distribution a quantile of iterations lies, and the samples tell

@@ -114,7 +114,7 @@ def fewest_exchanges(
 
 @dataclass(frozen=True)
 class ConfidenceSet:
-    """The forms whose mean can not be told from the smallest one.
+    """The forms whose mean can not be distinguished from the smallest one.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ class _ReferenceSample:
 
 
 def _smallest_decided(is_decided: Callable[[float], bool], step: float, far: float) -> float:
-    """A distance that is told, at most 5 % above the smallest; infinite if it is beyond `far`."""
+    """A decided distance, at most 5 % above the smallest; infinite if that is beyond `far`."""
     inside = 0.0
     while not is_decided(step):
         inside, step = step, 4 * step

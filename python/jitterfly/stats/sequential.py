@@ -21,7 +21,7 @@ PER_OCTAVE = 16
 """Sizes between a power of two and the next at which the data may be looked at."""
 _GROWTH = 1.25  # from one look to the next, at least
 _JUMP = 64  # at most
-_REACH = 5  # a deciding look is at up to so many times the size of the look before it
+_REACH = 5  # a deciding look is at up to this many times the size of the look before it
 _AIM = 3  # else there is another pilot, at this part of what is needed
 
 

@@ -98,7 +98,7 @@ class Row:
 
 
 def statistics(store: Readable) -> list[str]:
-    """Names of what is told of a store: the usual ones, and those of targets."""
+    """The names of a store's statistics: the usual ones, and those of targets."""
     names = [*STATISTICS, *(target.statistic for target in store.study.targets)]
     measures = (m for cell in store.cells for m in store.study.measures(cell))
     if any(measure.is_ratio and measure.distribution for measure in measures):

@@ -755,7 +755,7 @@ class RecordFiles:
         return self._records[identity.id]
 
     def is_undisturbed(self) -> bool:
-        """Return whether nobody else has written records since they were looked through here.
+        """Return whether no other process has written records since this one read them.
 
         Where it is not, what was computed here may lack some of them.
         """

@@ -325,7 +325,7 @@ class Store:
         return decision
 
     def keep_decision(self, cell: Cell, available: int, decision: Decision) -> None:
-        """Keep what the looks at so many realizations decided, until there are others."""
+        """Keep the decision of the looks at `available` realizations, until there are more."""
         self._decisions[cell.index] = min(available, cell.limit), decision
 
     def _last_look(self, cell: Cell, available: int) -> Decision:

@@ -578,7 +578,7 @@ def apply_rule(
 
 
 class Frozen(dict):  # type: ignore[type-arg]
-    """A dict that nobody changes."""
+    """An immutable dict."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a study can not be changed: make another one")
@@ -594,7 +594,7 @@ class Frozen(dict):  # type: ignore[type-arg]
 
 
 def freeze(value: Any, where: str, *, short: bool = False) -> Any:
-    """A value of our own that nobody changes, made of what TOML knows.
+    """An immutable copy of a value of TOML's types.
 
     Components become tables, where `short` without fields that have their defaults, numpy's numbers
     and arrays Python's, lists tuples.

@@ -418,7 +418,7 @@ def _numbers_named(axis: Axis) -> dict[str, float | int]:
 
 
 def _number_named(label: str) -> float | int | None:
-    """The number that the name of a point is; None: it is none."""
+    """The number that a point's name stands for; None for another name."""
     for read in (int, float):
         try:
             number = read(label)

@@ -411,7 +411,7 @@ class _Grid:
 
 
 class BaseReplaced(UserWarning):
-    """A value of the base case is none of any cell: axes or variants set the field."""
+    """The base case has a value that no cell uses: axes or variants set the field."""
 
 
 def read_variants(value: Any) -> tuple[Variant, ...]:
@@ -473,7 +473,7 @@ def read_base(
 
 
 def _read_algorithm(value: Any) -> Any:
-    """The table of an algorithm from text, also of one within; what is no text stays as it is."""
+    """The table of an algorithm given as text, nested ones too; other values are unchanged."""
     table = {"kind": value.strip()} if isinstance(value, str) else value
     if isinstance(table, Mapping) and "inter_node" in table:
         table = {**table, "inter_node": _read_algorithm(table["inter_node"])}

@@ -76,7 +76,7 @@ else:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Read a TOML text, or raise ValueError if it is none."""
+    """Read a TOML text; ValueError if it is not valid TOML."""
     try:
         return tomllib.loads(text)
     except ValueError as error:  # tomllib's own, and an integer of thousands of digits

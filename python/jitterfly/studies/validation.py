@@ -72,7 +72,7 @@ def check_name(name: str) -> None:
 
 
 def check_names(study: Any) -> None:
-    """Raise ValueError for a name that is taken, or that could not be told apart later."""
+    """Raise ValueError for a name that is taken, or ambiguous in results."""
     names = [axis.name for axis in study.axes]
     for axis in study.axes:
         name = axis.name

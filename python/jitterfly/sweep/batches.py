@@ -163,7 +163,7 @@ class BatchSizer:
         return (known or _FIRST_WORK * self.batch_seconds) / work
 
     def learn(self, work: float, seconds: float) -> None:
-        """A batch of `work` rank-rounds took so long."""
+        """Note that a batch of `work` rank-rounds took `seconds`."""
         rate = work / max(seconds, 1e-6)
         self._rate = (self._rate + rate) / 2 if self._rate else rate
 
@@ -231,7 +231,7 @@ class CellRun:
         self.todo.clear()
 
     def expected(self) -> float:
-        """The realizations that are probably still to be run; nobody knows before the last look."""
+        """The number of realizations that are probably still to be run."""
         if self.done:
             return 0.0
         if self.decision is None or self.decision.next is None:

@@ -90,7 +90,7 @@ class Estimate:
 
 
 def estimate(model: DeviceModel, case: Workload, realizations: int) -> Estimate:
-    """Estimate the time of so many realizations of a case, in calls of many of them.
+    """Estimate the time of `realizations` realizations of a case, in calls of many of them.
 
     Raises
     ------

@@ -27,7 +27,7 @@ from .device_models import DEVICE_MODELS, calls, estimate
 
 _TRIED = 7  # cells, from the one of least work to the one of most
 _ABREAST = 32  # realizations of a try, if there is time: many are computed side by side
-_SECONDS = 2.0  # after so many no further cell is tried, once the smallest and the largest were
+_SECONDS = 2.0  # after this many no further cell is tried, once the smallest and the largest were
 _WORK = 2e7  # rank-rounds of a try, at first
 _SHORT, _FASTER = 0.01, 16  # seconds of a try that tell too little; how many times as much is next
 _SAMPLES, _POOL = 2**18, 256  # of a try without an engine: samples, realizations that differ
@@ -53,7 +53,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Rests:
-    """A part of the work of a card, and which measured rates it is told by.
+    """A part of the work of a card, and the measured rates that its time is estimated from.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Forecast:
 
 
 _Make = Callable[[Cell, int, int], Ticks]
-"""What gives the samples of a cell, from a first realization on so many."""
+"""A function that returns the samples of a cell, given the first realization and a count."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def forecast(
     def total(
         count: Callable[[Cell], int], looks: Callable[[Cell], float]
     ) -> tuple[float, float, float, float]:
-        """The realizations, rank-rounds, seconds and bytes with so many realizations of a cell."""
+        """The realizations, rank-rounds, seconds and bytes, given the realizations of each cell."""
         counts = np.array([count(cell) for cell in cells], float)
         kept = [min(count(cell), cell.raw_limit) * len(cell.columns) for cell in cells]
         seconds = 0.0
@@ -374,7 +374,7 @@ def _run_trial(store: Store, cell: Cell, make: _Make, engine: bool) -> _Trial:
 def _run_seconds(
     store: Store, cell: Cell, first: int, count: int, make: _Make
 ) -> tuple[float, float]:
-    """Make and store so many realizations, and return the seconds of both."""
+    """Make and store `count` realizations, and return the seconds of both."""
     started = time.perf_counter()
     ticks = make(cell, first, count)
     made = time.perf_counter()

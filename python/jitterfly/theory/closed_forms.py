@@ -226,7 +226,7 @@ class Message(NamedTuple):
 
 
 def message(case: Case, size: int, *, combine: bool = False, occupies: bool = True) -> Message:
-    """A message of so many bytes in the network of a case."""
+    """A message of `size` bytes in the network of a case."""
     _check_alike(case)
     send, receive, way, combining = case.network.costs(size)
     gap = case.network.gap(size) if occupies else 0
@@ -284,7 +284,7 @@ def _down_a_tree(
 ) -> int:
     """A parent sends to its children in a row, those with the largest subtrees first.
 
-    `costs`: of the message to the root of a subtree of so many ranks.
+    `costs`: of the message to the root of a subtree, by its number of ranks.
     """
 
     @cache
@@ -307,7 +307,7 @@ def _up_a_tree(
 ) -> int:
     """A parent receives from its children in a row, those with the smallest subtrees first.
 
-    `costs`: of the message from the root of a subtree of so many ranks.
+    `costs`: of the message from the root of a subtree, by its number of ranks.
     """
 
     @cache
@@ -525,7 +525,7 @@ def _neighbor_exchange(case: Case) -> int:
 
 
 def _pat(case: Case, block: int, *, combine: bool = False) -> int:
-    """Return the time of shifted binomial trees in which a message has blocks of so many bytes."""
+    """Return the time of shifted binomial trees, with `block` bytes a block."""
     return in_a_row([
         message(case, tree_blocks(case.ranks, 1 << r) * block, combine=combine)
         for r in range(rounds_of(case.ranks))[:: 1 if combine else -1]

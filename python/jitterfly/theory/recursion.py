@@ -511,7 +511,7 @@ def last_rank(what: Case | StepModel, points: int = 2**12) -> LastRank:
 
 
 def _input_tree(draws: CollectiveDelays, points: int) -> InputTree:
-    """Make the tree exact where that is possible, else on a mesh of so many points."""
+    """Make the tree exact where that is possible, else on a mesh of `points` points."""
     points = check_power_of_two(points, "points", MAX_POINTS)
     if points < MIN_POINTS:
         raise ValueError(f"points must be from {MIN_POINTS} to 2^20, got {points}")

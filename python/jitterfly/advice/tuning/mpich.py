@@ -176,7 +176,7 @@ def _branches(table: TuningTable, own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _branches_by_size(table: TuningTable, ranks: int, own: dict[str, Any]) -> dict[str, Any]:
-    """Return the choices by message size on so many ranks; `own` is MPICH's own choice."""
+    """Return the choices by message size on `ranks` ranks; `own` is MPICH's own choice."""
     rows = table.ranges(ranks)
     if rows[0].last is None:
         return _branch_of_choice(table.collective, rows[0], own)

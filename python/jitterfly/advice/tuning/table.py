@@ -201,7 +201,7 @@ class TuningTable:
         self.choices = _of_all_sizes(choices) if self.collective == "barrier" else choices
 
     def ranges(self, ranks: int) -> list[SizeRange]:
-        """The ranges of message sizes on so many ranks, ascending and without gaps.
+        """The ranges of message sizes on `ranks` ranks, ascending and without gaps.
 
         A choice holds up to the next size that was asked for; beyond the last one nothing is known.
         """
@@ -214,7 +214,7 @@ class TuningTable:
         return [SizeRange(*row) for row in zip(sizes, lasts, choices, strict=True)]
 
     def last_ranks(self, ranks: int) -> int:
-        """The last number of ranks for which the choices of so many ranks hold."""
+        """The last number of ranks for which the choices of `ranks` ranks hold."""
         return min((one - 1 for one in self.question.ranks if one > ranks), default=ranks)
 
     def comments(self) -> list[str]:

@@ -66,7 +66,7 @@ def without_labels(text: TextFile) -> TextFile:
 
 
 def _is_of_a_tool(head: str) -> bool:
-    """Return whether a file that begins so is of a known tool, not just of plain numbers."""
+    """Return whether a file's beginning is that of a known tool, not just plain numbers."""
     named = fixed_quanta.is_of_threads(head) or known_for(head, "")[0]
     known = (form for form in formats().values() if form.name not in PLAIN)
     return bool(named) or any(form.recognise(head) for form in known)

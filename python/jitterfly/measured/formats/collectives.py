@@ -94,7 +94,7 @@ class LogTable:
 
 
 class LeftOut:
-    """The reader of rows in a job's log, and of lines that look like rows and are none."""
+    """The reader of rows in a job's log; it counts the lines that only look like rows."""
 
     def __init__(self, text: TextFile) -> None:
         self.text = text
@@ -400,7 +400,7 @@ def _element(text: TextFile, line: int, words: list[str]) -> int:
 
 
 def _collective_of_columns(text: TextFile, run: _Run, ranks: int) -> str:
-    """The collective that is told by sizes, counts, roots and bandwidths where no name is.
+    """The collective of a table without a name, inferred from sizes, counts, roots and bandwidths.
 
     Sizes are those of the whole buffer: N times a count where each rank has its own part.
     """

@@ -171,7 +171,7 @@ def _pieces(data: bytes, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _is_regular(codes: npt.NDArray[np.uint8], piece: bytes, separator: bytes, width: int) -> bool:
-    """Return whether every line has so many words, and separators between them, or is empty."""
+    """Return whether every line has `width` words with separators between them, or is empty."""
     space = _SPACE[codes]
     first = np.empty(len(codes), dtype=bool)  # of a word
     first[:1] = ~space[:1]

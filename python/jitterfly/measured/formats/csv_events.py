@@ -278,7 +278,7 @@ class _Layout:
 
 
 def _layout_of(head: str) -> _Layout | None:
-    """The layout of a table that begins so; None where it is no table of detours.
+    """The layout of a table, from its beginning; None if it is not a table of detours.
 
     Where columns are named and some rows have more or fewer, the error of reading says which.
     """

@@ -56,7 +56,7 @@ _SPEED = re.compile(
 
 
 def is_of_threads(head: str) -> bool:
-    """Return whether a file that begins so is of LLNL's fwq with threads or processes."""
+    """Return whether a file's beginning is of LLNL's fwq with threads or processes."""
     return any(sign.search(head.encode()) for sign in (_SPEEDS, _RUNNING))
 
 

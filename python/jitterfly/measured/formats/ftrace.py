@@ -49,7 +49,7 @@ class Event:
 
 
 def is_trace(head: str) -> bool:
-    """Return whether a file that begins so is a trace of ftrace, of whatever events."""
+    """Return whether a file's beginning is that of a trace of ftrace, of any events."""
     return _LINE.search(head) is not None or _PERF_LINES.search(head) is not None
 
 

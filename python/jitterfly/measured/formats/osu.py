@@ -111,7 +111,7 @@ def _collective(family: str, title: str) -> str:
 
 
 def tables(text: TextFile, left_out: LeftOut) -> list[Table]:
-    """All tables, in their order; lines that may be taken for rows and are none go to `left_out`.
+    """All tables, in their order; lines that only look like rows go to `left_out`.
 
     A table ends at the next title, command or comment. Other lines may stand between its rows, such
     as a library's warning, but sizes go on to rise below them.

@@ -165,7 +165,7 @@ _TOOLS = (
 
 
 def known_for(head: str, name: str) -> tuple[str, str]:
-    """Say which known tool wrote a file that begins so, and what to do instead; else ""."""
+    """Say which known tool wrote a file, by its beginning, and what to do instead; else ""."""
     for tool in _TOOLS:
         if match := re.search(tool.sign, head, re.MULTILINE):
             return tool.what.format(*match.groups()), tool.instead.format(file=shlex.quote(name))

@@ -18,7 +18,7 @@ from ..measurements import Measured
 from .other_tools import why_not_read
 
 HEAD_BYTES = 2**16
-"""A format is recognised by so many bytes at the beginning."""
+"""A format is recognised by this many bytes at the beginning."""
 
 
 class FormatError(ValueError):
@@ -304,7 +304,7 @@ class Format:
     read: Callable[[TextFile, Options], Measured] = field(kw_only=True)
 
     def recognise(self, head: str) -> bool:
-        """Return whether a file that begins so is of this format."""
+        """Return whether a file's beginning is of this format."""
         return bool(self.sign(head))
 
 
