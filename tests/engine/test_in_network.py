@@ -190,6 +190,25 @@ def test_stages_without_switches_are_messages(number, monkeypatch):
     np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
 
 
+@pytest.mark.parametrize("number", range(at_most(60, 12)))
+@pytest.mark.filterwarnings("ignore:.*counts nowhere")
+def test_closed_form_is_the_engine_s_time(number):
+    """On networks of one level: a post, the way of all bytes, that of a chunk, and a receive."""
+    rng = random.Random(f"form {number}")
+    width, nodes = rng.choice([1, 1, 2, 3, 8]), rng.randint(1, 40)
+    network, _ = random_network(rng, jf, "ring_allreduce")
+    radix, chunk, ticks = rng.randint(2, 9), rng.randint(1, 900), rng.choice([0, 10**5])
+    algorithm = jf.InNetworkAllreduce(width, radix=radix, switch_time=f"{ticks}ps",
+                                      chunk_bytes=chunk)  # fmt: skip
+    case = jf.Case(width * nodes, algorithm=algorithm, network=network, message_bytes=5000)
+    found = round(jf.theory.collective_completion(case) * 1e12)
+    assert found == jf.simulate(case, 1, backend="cpu").ticks[0, 0]
+    for fields in ({"intra_node": "chain"}, {"inter_node": "tree"}):
+        case = replace(case, ranks=16, algorithm=jf.InNetworkAllreduce(4, **fields))
+        with pytest.raises(ValueError, match=r"must be (nvls|sharp) for this closed form"):
+            jf.theory.collective_completion(case)
+
+
 @pytest.mark.parametrize(("ranks", "levels"), [(2, 1), (1000, 2), (4096, 3)])
 def test_time_without_noise(ranks, levels):
     """A rank sends, the data go up to the last byte, the last chunk comes down and is received."""

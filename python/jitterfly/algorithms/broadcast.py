@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from .algorithm import MAX_ROUNDS, Algorithm
 from .shared_steps import (
     AlgorithmOf,
     Count,
+    Level,
     SegmentBytes,
     bine_tree,
     block_bytes,
@@ -210,15 +212,20 @@ class BinaryTreeBroadcast(Algorithm, kind="binary_tree_broadcast"):
             return collective([])
         # A rank that receives a segment in step t sends it in steps t + 1 and t + 2.
         received, parent = np.full(ranks, -1), np.zeros(ranks, np.int64)
-        for child, above, _ in tree_levels(ranks):
-            second = (child - child[0]) // (child[0] // 2 + 1)
-            if self.numbering == "heap":
-                above, second = (child - 1) // 2, 1 - child % 2
-            received[child], parent[child] = received[above] + 1 + second, above
+        for child, above, turn in self.levels(ranks):
+            received[child], parent[child] = received[above] + turn, above
         child = np.arange(1, ranks)
         parent = parent[1:]
         edges, size = np.stack([parent, child], axis=1), block_bytes(message_bytes, segments)
         return collective(pipelined(edges, received[1:], segments, 0, size, "binary tree"))
+
+    def levels(self, ranks: int) -> Iterator[Level]:
+        """The levels of the tree from the root down, with the turn of each child, 1 or 2."""
+        for child, above, _ in tree_levels(ranks):
+            if self.numbering == "heap":
+                yield child, (child - 1) // 2, 2 - child % 2
+            else:
+                yield child, above, 1 + (child - child[0]) // (child[0] // 2 + 1)
 
 
 @frozen_dataclass()

@@ -354,9 +354,7 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
             return collective([])
         # Counted back from the end, a rank sends in step down[i], and receives right before that.
         down, parent = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
-        for child, above, before in (
-            _in_order_levels(ranks) if self.in_order else tree_levels(ranks)
-        ):
+        for child, above, before in self.levels(ranks):
             down[child], parent[child] = down[above] + before, above
         child = np.delete(np.arange(ranks), ranks - 1 if self.in_order else 0)
         edges, size = np.stack([child, parent[child]], axis=1), block_bytes(message_bytes, segments)
@@ -366,6 +364,10 @@ class BinaryTreeReduce(Algorithm, kind="binary_tree_reduce"):
             root, draw = Range(ranks - 1, ranks, 1 - ranks), int(down.max()) + 2 * segments - 2
             steps.append(message(root, draw, message_bytes, "to rank 0"))
         return collective(steps)
+
+    def levels(self, ranks: int) -> Iterator[Level]:
+        """The levels of the tree from the root down; 2: a child that sends before another one."""
+        return _in_order_levels(ranks) if self.in_order else tree_levels(ranks)
 
 
 def _in_order_levels(ranks: int) -> Iterator[Level]:

@@ -7,25 +7,42 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from ..algorithms import (
+    Algorithm,
+    BinaryTreeBroadcast,
+    BinaryTreeReduce,
     BinomialBroadcast,
     BinomialReduce,
     Butterfly,
     ChainBroadcast,
     ChainReduce,
     CirculantAllgather,
+    DisseminationBarrier,
+    GatherBroadcastAllgather,
+    InNetworkAllreduce,
     KnomialBroadcast,
     KnomialReduce,
+    LinearAlltoall,
+    NonoverlappingReduceScatter,
+    RecursiveMultiplyingAllreduce,
     ReduceBroadcastAllreduce,
     ScatterAllgatherBroadcast,
     SegmentedRingAllreduce,
 )
 from ..algorithms.alltoall import blocks_with_digit
-from ..algorithms.shared_steps import block_bytes, circulant_rounds, segments_of, tree_blocks
+from ..algorithms.shared_steps import (
+    block_bytes,
+    circulant_rounds,
+    rounds_of_radix,
+    segments_of,
+    tree_blocks,
+)
 from ..case import Case, check_case
 from ..fields import check_integer, check_power_of_two, shorten
 from ..network import MAX_BYTES, LogGOPS
-from ..steps import power_below, rounds_of
+from ..steps import MAX_WINDOW, power_below, rounds_of
 from ..units import LONGEST_TICKS, exact, from_ticks, to_ticks
 
 
@@ -160,8 +177,17 @@ def collective_completion(case: Case) -> float:
       + (H - 1) max(A, D) + H (k - 2) D``.
     - Chain of S segments: ``(N - 1) A + (S - 1) max(send + receive, d)``; for N = 2 with the larger
       of send and receive in place of their sum.
+    - Binary trees of S segments: the longest path, and S - 1 times what the slowest rank or link on
+      it takes for a segment, such as ``receive + 2 send`` on its way down.
     - Scatter and allgather: when the last rank of the scatter may send, and N - 1 messages of a
-      block, if ``d <= A`` for a block.
+      block, if ``d <= A`` for a block. Gather and broadcast, reduce and scatter: their sum, if d is
+      at most send and way.
+    - Rounds of w messages that are all sent first, then received, with D and the CPU time r to
+      receive and combine: the largest of ``send + way + w r``, ``(w - 1) D + A`` and ``(w - 1) D +
+      send + w r``; so dissemination of any radix, sparbit, the linear all-to-all, and recursive
+      multiplying on powers of its radix.
+    - In-network reduction by `switch_time` s in h levels: ``send + 2 way + receive + 2 h s``, with
+      the bytes of a vector on one way and of a chunk on the other; within nodes as often again.
 
     Parameters
     ----------
@@ -397,6 +423,72 @@ def _reduce_and_broadcast(case: Case, combine: bool) -> int:
     return _reduce(case, combine) + _broadcast(case)
 
 
+def _check_parts(case: Case, usual: Algorithm) -> None:
+    """Raise ValueError where an algorithm has other parts than the usual ones."""
+    if case.algorithm != usual:
+        raise ValueError(
+            f"the parts of {type(usual).__name__} must be the usual ones for this closed form; "
+            "Result.noise_free has the value"
+        )
+
+
+def _in_two_parts(before: int, after: Message, last: int) -> int:
+    """Return the time of two parts, of which the other one's messages find free links."""
+    if after.gap > after.send + after.way:
+        raise Waits
+    return before + last
+
+
+def _gather_broadcast(case: Case) -> int:
+    """Return the time of a gather to rank 0, and of a broadcast of all blocks from there."""
+    _check_parts(case, GatherBroadcastAllgather())
+    whole = message(case, case.ranks * case.message_bytes)
+    down = _down_a_tree(case.ranks, lambda _: whole, _knomial)
+    return _in_two_parts(_gather(case, _knomial), whole, down)
+
+
+def _reduce_and_scatter(case: Case) -> int:
+    """Return the time of a reduce to rank 0, and of a scatter of its blocks from there."""
+    _check_parts(case, NonoverlappingReduceScatter())
+    block = message(case, block_bytes(case.message_bytes, case.ranks))
+    down = _down_a_tree(case.ranks, lambda _: block, _star)
+    return _in_two_parts(_reduce(case), block, down)
+
+
+def _binary_tree(case: Case) -> int:
+    """Return the time of segments down a binary tree, or up: longest path, then slowest stage.
+
+    A rank, and its link in, take segments one by one, all alike. Where such stages follow each
+    other, the last of S segments leaves S - 1 times the slowest one's time after the first.
+    """
+    algorithm = case.algorithm
+    assert isinstance(algorithm, (BinaryTreeBroadcast, BinaryTreeReduce))
+    up = isinstance(algorithm, BinaryTreeReduce)
+    segments = segments_of(case.message_bytes, algorithm.segment_bytes)
+    costs = message(case, block_bytes(case.message_bytes, segments), combine=up)
+    send, receive, gap = costs.send, costs.receive, costs.gap
+    levels = list(algorithm.levels(case.ranks))
+    children = np.bincount(np.concatenate([above for _, above, _ in levels]), minlength=case.ranks)
+    if up:
+        slowest = np.maximum(children * gap, children * receive + send)
+        slowest = np.maximum(slowest, gap)
+        path_of_turn = [0, receive, max(2 * receive, gap + receive)]  # 2: before another child
+        path_of_turn = [each + send + costs.way for each in path_of_turn]
+    else:
+        slowest = np.where(children, (children - 1) * costs.spacing + costs.send_interval, receive)
+        path_of_turn = [0, costs.time, costs.spacing + costs.time]
+    root = levels[0][1][0]
+    slowest[root] = children[root] * (max(receive, gap) if up else costs.spacing)
+    path, latest = np.zeros(case.ranks, np.int64), 0
+    for child, above, turn in levels:
+        path[child] = path[above] + np.array(path_of_turn)[turn]
+        slowest[child] = np.maximum(slowest[child], slowest[above])
+        latest = max(latest, int((path[child] + (segments - 1) * slowest[child]).max()))
+    if isinstance(algorithm, BinaryTreeReduce) and algorithm.in_order:
+        latest += message(case, case.message_bytes).time  # to rank 0, which is a leaf
+    return latest
+
+
 def _linear_barrier(case: Case) -> int:
     """Return the time of messages from all ranks to one and back."""
     costs = message(case, case.message_bytes)
@@ -582,9 +674,87 @@ def _check_radix(case: Case) -> None:
         )
 
 
+def _at_once(costs: Message, counts: Sequence[int]) -> int:
+    """Return the time of rounds in which every rank sends so many messages, then receives as many.
+
+    All are alike. The next round waits for its receives, and for the link of its last send.
+    """
+    ends = [
+        max(
+            costs.send + costs.way + count * costs.receive,
+            (count - 1) * costs.spacing + costs.time,
+            (count - 1) * costs.spacing + costs.send + count * costs.receive,
+        )
+        for count in counts
+    ]
+    links = [(count - 1) * costs.spacing + costs.gap for count in counts]
+    return sum(map(max, ends[:-1], links[:-1])) + ends[-1]
+
+
 def _dissemination(case: Case) -> int:
-    """Return the time of messages over distances 1, 2, 4, ..."""
-    return _bruck(case, lambda *_: 1)
+    """Return the time of messages over the multiples of 1, k, k^2, ... for the radix k."""
+    assert isinstance(case.algorithm, DisseminationBarrier)
+    ranks, radix = case.ranks, case.algorithm.radix
+    counts = [(min(s * radix, ranks) - 1) // s for s in rounds_of_radix(ranks, radix)]
+    return _at_once(message(case, case.message_bytes), counts)
+
+
+def _linear_alltoall(case: Case) -> int:
+    """Return the time of windows of blocks to all others."""
+    assert isinstance(case.algorithm, LinearAlltoall)
+    whole, left = divmod(case.ranks - 1, case.algorithm.window)
+    counts = [case.algorithm.window] * whole + [left] * (left > 0)
+    return _at_once(message(case, case.message_bytes), counts)
+
+
+def _sparbit(case: Case) -> int:
+    """Return the time of rounds of blocks, of 1024 at most before some are received."""
+    counts: list[int] = []
+    for r in reversed(range(rounds_of(case.ranks))):
+        whole, left = divmod(tree_blocks(case.ranks, 1 << r), MAX_WINDOW)
+        counts += [MAX_WINDOW] * whole + [left] * (left > 0)
+    return _at_once(message(case, case.message_bytes), counts)
+
+
+def _recursive_multiplying(case: Case) -> int:
+    """Return the time of rounds in groups of as many ranks as the radix, on powers of it."""
+    assert isinstance(case.algorithm, RecursiveMultiplyingAllreduce)
+    radix = case.algorithm.radix
+    rounds = len(rounds_of_radix(case.ranks, radix))
+    if radix**rounds != case.ranks:
+        raise ValueError(
+            f"ranks must be a power of the radix {radix} for this closed form, got {case.ranks}; "
+            "Result.noise_free has the value"
+        )
+    return _at_once(message(case, case.message_bytes, combine=True), [radix - 1] * rounds)
+
+
+def _in_network(case: Case) -> int:
+    """Return the time to switches and back, between nodes and, before and after that, in them."""
+    algorithm = case.algorithm
+    assert isinstance(algorithm, InNetworkAllreduce)
+    width = min(algorithm.node_ranks, case.ranks)
+    part = block_bytes(case.message_bytes, width)
+    chunk = min(part, algorithm.chunk_bytes)
+
+    def through(up: int, down: int, levels: int) -> int:
+        """The time of `up` bytes to so many levels of switches, and of `down` bytes back."""
+        post, result = message(case, up), message(case, down)
+        ticks = levels * to_ticks(algorithm.switch_time)
+        return post.send + post.way + result.way + result.receive + 2 * ticks
+
+    nodes, levels, total = case.ranks // width, 1, 0
+    if width > 1:
+        if algorithm.intra_node != "nvls":
+            raise ValueError("intra_node must be nvls for this closed form")
+        total = through(case.message_bytes, chunk, 1) + through(chunk, case.message_bytes, 1)
+    if nodes > 1:
+        if algorithm.inter_node != "sharp":
+            raise ValueError("inter_node must be sharp for this closed form")
+        while algorithm.radix**levels < nodes:
+            levels += 1
+        total += through(part, chunk, levels)
+    return total
 
 
 def _ring(case: Case, size: int, combine: bool = False) -> int:
@@ -626,6 +796,8 @@ def _of_others(form: Callable[[Case], int]) -> Callable[[Case], int]:
 
 
 _FORMS: dict[str, Callable[[Case], int]] = {
+    "binary_tree_broadcast": _binary_tree,
+    "binary_tree_reduce": _binary_tree,
     "bine_allgather": _of_others(_allgather),
     "bine_allreduce": _of_others(_doubling),
     "bine_broadcast": _of_others(_broadcast),
@@ -646,8 +818,11 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "circulant_allgather": _circulant_allgather,
     "dissemination_barrier": _dissemination,
     "double_ring_barrier": _double_ring,
+    "gather_broadcast_allgather": _gather_broadcast,
+    "in_network_allreduce": _in_network,
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
+    "linear_alltoall": _linear_alltoall,
     "linear_barrier": _linear_barrier,
     "linear_gather": partial(_gather, subtrees=_star),
     "linear_scan": lambda case: (
@@ -655,6 +830,7 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     ),
     "linear_scatter": partial(_scatter, subtrees=_star),
     "neighbor_exchange_allgather": _neighbor_exchange,
+    "nonoverlapping_reduce_scatter": _reduce_and_scatter,
     "pairwise_alltoall": lambda case: _ring(case, case.message_bytes),
     "pairwise_reduce_scatter": _ring_reduce_scatter,
     "pat_allgather": lambda case: _pat(case, case.message_bytes),
@@ -670,12 +846,14 @@ _FORMS: dict[str, Callable[[Case], int]] = {
         [message(case, case.message_bytes, combine=True)] * rounds_of(case.ranks)
     ),
     "recursive_halving_reduce_scatter": _reduce_scatter,
+    "recursive_multiplying_allreduce": _recursive_multiplying,
     "reduce_broadcast_allreduce": partial(_reduce_and_broadcast, combine=True),
     "ring_allgather": lambda case: _ring(case, case.message_bytes),
     "ring_allreduce": _ring_allreduce,
     "ring_reduce_scatter": _ring_reduce_scatter,
     "scatter_allgather_broadcast": _scatter_allgather,
     "segmented_ring_allreduce": _segmented_ring,
+    "sparbit_allgather": _sparbit,
     "swing_allreduce": _swing,
     "tree_barrier": partial(_reduce_and_broadcast, combine=False),
 }
