@@ -31,16 +31,14 @@ from .question import (
     EFFORT,
     ENGINE,
     Anything,
-    Backend,
     CaseParameter,
     Choice,
     Confidence,
     Count,
+    EngineParameters,
     OptionalCount,
     Progress,
-    Question,
     Seed,
-    Threads,
     call_of,
     question,
     required,
@@ -242,7 +240,7 @@ _Measured = str | Path | Sequence[float] | npt.NDArray[np.float64]
 
 
 @question
-class CompareMeasuredQuestion(Question):
+class CompareMeasuredQuestion(EngineParameters):
     """The question of `compare_measured`."""
 
     measured: Anything[_Measured] = required(
@@ -326,8 +324,6 @@ class CompareMeasuredQuestion(Question):
     )
     confidence: Confidence = Confidence("of all intervals together, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
-    backend: Backend = Backend()
-    threads: Threads = Threads()
     progress: Progress = Progress()
 
 
@@ -376,7 +372,7 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     timed = _timed(case, clock, isinstance(content, CollectiveTable))
 
     def samples(one: Case) -> Floats:
-        how = asked.backend, asked.threads, asked.progress
+        how = asked.backend, asked.threads, asked.progress, 0, asked.devices
         result = simulate(one.loops[-1], asked.realizations, seed, *how)
         return result.samples[:, _COLUMN[clock]]
 

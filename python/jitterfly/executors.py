@@ -6,7 +6,9 @@ each of them would run the whole study, which `check_not_copies` refuses.
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import itertools
 import math
 import multiprocessing
 import multiprocessing.util
@@ -58,6 +60,7 @@ from .launchers import (
     own_devices,
     show_device,
 )
+from .syntax import read_devices
 
 # Spawned: a forked one would share the threads and the CUDA context of this process.
 _SPAWN = multiprocessing.get_context("spawn")
@@ -471,6 +474,65 @@ class EnginePool(_Pool):
         return True
 
 
+def run_on_devices(
+    devices: Sequence[int],
+    call: Callable[[int, int, Callable[[int, int], object]], Any],
+    count: int,
+    progress: Callable[[int, int], object] | None = None,
+) -> list[Any]:
+    """Divide `count` realizations among GPUs; what they return, in the order of the realizations.
+
+    Parameters
+    ----------
+    call : callable
+        ``call(first, number, progress)`` for the share of a GPU, in a thread of that.
+    progress : callable, optional
+        Called as ``progress(done, count)``, in this thread.
+
+    Raises
+    ------
+    DeviceFailed
+        All GPUs failed. Of one that fails, others take the share.
+    """
+    cuts = [count * i // len(devices) for i in range(len(devices) + 1)]
+    shares = [(first, end - first) for first, end in itertools.pairwise(cuts) if end > first]
+    news: queue.SimpleQueue[tuple[int, int | Future[Any]]] = queue.SimpleQueue()
+    results, done, failures = dict[int, Any](), [0] * len(shares), [0] * len(shares)
+
+    with EnginePool(devices[: len(shares)]) as pool:
+
+        def begin(number: int) -> None:
+            def report(part: int, _: int) -> None:
+                news.put((number, part))
+
+            # With what this thread calls the options of a command.
+            run = contextvars.copy_context().run
+            future = pool.submit(run, call, *shares[number], report)
+            future.add_done_callback(lambda future: news.put((number, future)))
+
+        for number in range(len(shares)):
+            begin(number)
+        while len(results) < len(shares):
+            number, what = news.get()
+            if isinstance(what, int):
+                done[number] = what
+                if progress is not None:
+                    progress(sum(done), count)
+                continue
+            try:
+                results[number] = what.result()
+            except DeviceFailed:
+                failures[number] += 1
+                if failures[number] >= ATTEMPTS:
+                    raise
+                begin(number)
+    return [results[number] for number in range(len(shares))]
+
+
+ATTEMPTS = 3
+"""How often something is tried whose worker dies or whose device fails."""
+
+
 class WithRankZero(Executor):
     """The other ranks of an MPI job, and the GPUs of rank 0, which would be idle otherwise."""
 
@@ -598,7 +660,7 @@ def check_workers(
         threads, the devices or a given `executor`; the message says why.
     """
     backend = backend_named(backend)
-    numbers = _device_numbers(devices)
+    numbers = read_devices(devices, "devices")
     if executor is not None and workers is not None:
         raise ValueError("workers must be None where an executor is given")
     if isinstance(workers, str) and workers.isdigit():
@@ -622,9 +684,9 @@ def check_workers(
     bound = workers == "gpus" or (isinstance(workers, int) and backend == "cuda")
     if threads is not None and (bound or numbers):
         what = parameter("workers", workers) if bound else parameter("devices")
-        raise ValueError(f"threads must be None with {what}: they are the CPU's")
+        raise ValueError(_NOT_THREADS.format(what))
     if workers is not None and bound:
-        return Workers(workers, backend, None, _devices_of(workers, numbers))
+        return Workers(workers, backend, None, _devices_of(workers, numbers or ()))
     if numbers and (workers is not None or executor is not None or backend == "cpu"):
         raise ValueError(
             "devices must be 'all' with the CPU, MPI or an executor: others choose their GPUs"
@@ -637,33 +699,30 @@ def check_workers(
             check_integer(threads, "threads", 1, MAX_THREADS)
         of_gpus = workers == "mpi" and devices is not None and backend != "cpu" and threads is None
         return Workers(workers, backend, threads, _devices_of_rank_zero() if of_gpus else ())
-    here = None
-    if devices is not None and backend != "cpu" and threads is None:
+    return Workers(None, backend, threads, devices_of_process(backend, threads, devices))
+
+
+def devices_of_process(
+    backend: str, threads: int | None, devices: str | int | Sequence[int] | None
+) -> tuple[int, ...]:
+    """Check what this process computes with; the GPUs that a thread each uses.
+
+    There are none where it takes the first, or the CPU. Arguments and errors as `check_workers`.
+    """
+    numbers = read_devices(devices, "devices")
+    if numbers and backend == "cpu":
+        raise ValueError(f"devices must be 'all' with {parameter('backend', 'cpu')}, or left out")
+    if numbers and threads is not None:
+        raise ValueError(_NOT_THREADS.format(parameter("devices")))
+    here: tuple[int, ...] = ()
+    if numbers is not None and backend != "cpu" and threads is None:
         here = _devices_here(numbers)
     if not here:
         check_backend(backend, threads)
-    return Workers(None, backend, threads, here or ())
+    return here
 
 
-def _device_numbers(devices: str | int | Sequence[int] | None) -> tuple[int, ...]:
-    """The GPUs that are asked for by their numbers; none where it is all of them."""
-    if devices is None or (isinstance(devices, str) and devices.strip() == "all"):
-        return ()
-    given: list[Any] = [devices]
-    if isinstance(devices, str):
-        given = [int(n) if n.strip().isdigit() else n for n in devices.split(",")]
-    elif isinstance(devices, Sequence):
-        given = list(devices)
-    try:
-        numbers = tuple(check_integer(n, "devices", 0, MAX_WORKERS) for n in given)
-    except ValueError:
-        numbers = ()
-    if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(
-            "devices must be 'all' or different numbers of GPUs such as 0,2, "
-            f"got {shorten(devices)}"
-        )
-    return numbers
+_NOT_THREADS = "threads must be None with {}: they are the CPU's"
 
 
 def _devices_of(workers: str | int, numbers: tuple[int, ...]) -> tuple[str, ...]:

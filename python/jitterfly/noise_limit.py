@@ -432,7 +432,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
 
                 nonlocal tried
                 noisy = replace(case, noise=[looked_for.noise(share), *others])
-                how = self.seed, self.backend, self.threads
+                how = self.seed, self.engine
                 result = simulate_checked(noisy.loops[-1], self.realizations, *how, part)
                 tried += 1
                 return noisy, row_of(noisy, result, self.confidence)

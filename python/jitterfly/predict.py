@@ -43,15 +43,14 @@ from .noise import Noise, RenewalNoise
 from .question import (
     EFFORT,
     Anything,
-    Backend,
     Choice,
     CollectiveParameters,
     Confidence,
     Count,
+    EngineParameters,
     Parameter,
     Progress,
     Seed,
-    Threads,
     call_of,
     question,
     required,
@@ -145,7 +144,7 @@ class SizedTimes(Parameter[Any, tuple[tuple[int, Any], ...]]):
 
 
 @question
-class InferNoiseQuestion(CollectiveParameters):
+class InferNoiseQuestion(CollectiveParameters, EngineParameters):
     """The question of `infer_noise`."""
 
     measured: Anything[_Times] = required(
@@ -195,8 +194,6 @@ class InferNoiseQuestion(CollectiveParameters):
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
-    backend: Backend = Backend()
-    threads: Threads = Threads()
     progress: Progress = Progress()
 
     def __post_init__(self) -> None:
@@ -528,9 +525,7 @@ class _Engine:
         # Realizations of their own: what is corrected is not held to the draws that led to it.
         first = self.number
         self.number += count
-        found = simulate_checked(
-            case, count, asked.seed, asked.backend, asked.threads, progress, first
-        )
+        found = simulate_checked(case, count, asked.seed, asked.engine, progress, first)
         self.done += count
         return np.sort(found.samples[:, -1] - found.noise_free[-1])
 

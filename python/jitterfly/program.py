@@ -299,6 +299,16 @@ class Collective(Workload):
     def engine_memory(self, realizations: int, threads: int = 0) -> int:
         return core.memory(compile_case(self), "cpu", threads, realizations)
 
+    def check_results(self, realizations: int) -> tuple[int, int | None]:
+        """The bytes of the results, and those that there are; ValueError if they are not enough."""
+        # Ticks and seconds; with spread, three of each, and the engine's four. And names.
+        words = 4 + 3 + 3 if self.observe in OVER_RANKS else 2
+        rows = sum(row_count(loop, every_row=self.observe == "rounds") for loop in self.loops)
+        held = rows * (realizations * 8 * words + 128 * words)
+        available = memory.available_bytes()
+        memory.check_memory(held, f"the results of {realizations} realizations", available)
+        return held, available
+
     def realize(
         self,
         realizations: int,
@@ -313,13 +323,8 @@ class Collective(Workload):
             realizations, seed, backend, threads, progress, first_realization
         )
         spread = self.observe in OVER_RANKS
-        # Ticks and seconds; with spread, three of each, and the engine's four. And names.
-        words = 4 + 3 + 3 if spread else 2
         loops = self.loops[::-1]
-        rows = sum(row_count(loop, every_row=self.observe == "rounds") for loop in loops)
-        held = rows * (realizations * 8 * words + 128 * words)
-        available = memory.available_bytes()
-        memory.check_memory(held, f"the results of {realizations} realizations", available)
+        held, available = self.check_results(realizations)
         program = compile_case(loops[0])
         threads = int(threads or 0)
         chosen = choose_backend(program, backend, threads, realizations, held, available)

@@ -12,6 +12,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -39,9 +40,11 @@ from .fields import (
 from .network import MAX_BYTES, USUAL_NETWORK, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
+from .simulate import Engine
 from .syntax import (
     read_bytes,
     read_count,
+    read_devices,
     read_network,
     read_noise_texts,
     read_noises,
@@ -463,6 +466,25 @@ def required(parameter: _T) -> _T:
     return parameter
 
 
+class Devices(Parameter[str | int | Sequence[int] | None, tuple[int, ...] | None]):
+    """The GPUs of this process: numbers; () is all, None the first."""
+
+    takes = "str | int | Sequence[int] | None"
+    metavar = "all|0,2"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the GPUs that divide the realizations, by their numbers",
+            "As in `simulate`.",
+            default=None,
+            usual="the first",
+            part=ENGINE,
+        )
+
+    def read(self, value: Any, name: str) -> tuple[int, ...] | None:
+        return read_devices(value, name)
+
+
 # It is frozen; mypy is not told, since it takes what a frozen class inherits for what is passed.
 @dataclass_transform(field_specifiers=(required,))
 def question(cls: type[_T]) -> type[_T]:
@@ -474,11 +496,20 @@ class Question(Dataclass):
     """The base of questions: frozen classes of parameters, which `question` makes."""
 
     @classmethod
+    def signature(cls) -> inspect.Signature:
+        """The signature of the call; of what is given by name, what computes comes last."""
+        plain = inspect.signature(cls)
+
+        def place(one: inspect.Parameter) -> bool:
+            named = one.kind is inspect.Parameter.KEYWORD_ONLY
+            return named and inspect.getattr_static(cls, one.name).part == ENGINE
+
+        return plain.replace(parameters=sorted(plain.parameters.values(), key=place))
+
+    @classmethod
     def parameters(cls, *parts: str) -> dict[str, Parameter[Any, Any]]:
         """The parameters in the order of the call; only those of `parts`, if any are named."""
-        found = {
-            name: inspect.getattr_static(cls, name) for name in inspect.signature(cls).parameters
-        }
+        found = {name: inspect.getattr_static(cls, name) for name in cls.signature().parameters}
         return {name: one for name, one in found.items() if not parts or one.part in parts}
 
     @classmethod
@@ -530,6 +561,21 @@ class CollectiveParameters(Question):
     )
 
 
+@question
+class EngineParameters(Question):
+    """The processors that compute the answer: shared by the questions that simulate."""
+
+    _: KW_ONLY
+    backend: Backend = Backend()
+    threads: Threads = Threads()
+    devices: Devices = Devices()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; errors where it can not be used."""
+        return Engine.of(self.backend, self.threads, self.devices)
+
+
 def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -> Callable[_P, _A]:
     """Make the function of Python that asks a question and returns its answer.
 
@@ -549,7 +595,7 @@ def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -
     section = "\n".join(["Parameters", "----------", *parameters])
     returned = inspect.signature(answer).return_annotation
     made.__doc__ = f"{first}{section}\n\n{heading}{rest}"
-    made.__signature__ = inspect.signature(cls).replace(return_annotation=returned)
+    made.__signature__ = cls.signature().replace(return_annotation=returned)
     made.__module__ = cls.__module__
     # Also of the class, whose errors of missing and unknown arguments name the call then.
     made.__name__ = made.__qualname__ = cls.__init__.__qualname__ = name

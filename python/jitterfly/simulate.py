@@ -7,11 +7,11 @@ realization is made of, to check this program with another.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,9 @@ import numpy.typing as npt
 from . import memory, optional_packages, stats
 from .answer import csv_text, write_if_path
 from .backends import (
+    BACKENDS,
     backend_named,
+    check_backend,
     check_draw,
     check_run_arguments,
     core,
@@ -287,6 +289,60 @@ def mean_time(
     )
 
 
+@frozen_dataclass()
+class Engine:
+    """The backend, the CPU threads and the GPUs that simulate, checked; a GPU has a thread.
+
+    Without `devices` the process takes its first GPU, or the CPU.
+    """
+
+    backend: str = "auto"
+    threads: int | None = None
+    devices: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        backend: str,
+        threads: int | None = None,
+        devices: str | int | Sequence[int] | None = None,
+    ) -> Engine:
+        """Check the arguments of `simulate`; errors as there."""
+        backend = backend_named(backend)
+        if devices is None:
+            check_backend(backend, threads)
+            return cls(backend, threads)
+        from .executors import devices_of_process
+
+        check_choice(backend, "backend", BACKENDS)
+        return cls(backend, threads, devices_of_process(backend, threads, devices))
+
+    def realize(
+        self,
+        case: Case,
+        realizations: int,
+        seed: int,
+        first: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> tuple[npt.NDArray[np.int64], str]:
+        """Simulate realizations as `Workload.realize`; GPUs divide them."""
+        if not self.devices:
+            return case.realize(realizations, seed, first, self.backend, self.threads, progress)
+        from .executors import run_on_devices
+
+        def share(begin: int, count: int, report: Callable[[int, int], object]) -> Any:
+            return case.realize(count, seed, first + begin, self.backend, None, report)
+
+        case.check_results(realizations)
+        parts = run_on_devices(self.devices, share, realizations, progress)
+        ticks, used = zip(*parts, strict=True)
+        with memory.check_allocation(f"{realizations} realizations"):
+            return np.concatenate(ticks), "cuda" if "cuda" in used else "cpu"
+
+
+USUAL_ENGINE = Engine()
+
+
 def simulate(
     case: Case,
     realizations: int = 1000,
@@ -295,6 +351,7 @@ def simulate(
     threads: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
+    devices: str | int | Sequence[int] | None = None,
 ) -> Result:
     """Simulate many realizations of a case.
 
@@ -317,6 +374,9 @@ def simulate(
         Called now and then as ``progress(done, realizations)``, in this thread.
     first_realization : int
         Number of the first realization: a simulation may be cut into pieces at will.
+    devices : str, int or list of int, optional
+        The GPUs that divide the realizations: "all" of this process, or numbers of those that CUDA
+        shows, such as "0,2" or [0, 2]. None: the first. The result does not depend on it.
 
     Returns
     -------
@@ -365,23 +425,23 @@ def simulate(
     warn_of_ineffective_noise(check_case(case))
     warn_of_unused_costs([case])
     warn_of_doubts(case.doubts())
-    return simulate_checked(case, realizations, seed, backend, threads, progress, first_realization)
+    engine = Engine.of(backend, threads, devices)
+    return simulate_checked(case, realizations, seed, engine, progress, first_realization)
 
 
 def simulate_checked(
     case: Case,
     realizations: int,
     seed: int,
-    backend: str = "auto",
-    threads: int | None = None,
+    engine: Engine = USUAL_ENGINE,
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
 ) -> Result:
     """Simulate without a look at what the noise can hit: callers ask that of all cases."""
     realizations, seed, first_realization = check_run_arguments(
-        realizations, seed, backend_named(backend), threads, progress, first_realization
+        realizations, seed, engine.backend, engine.threads, progress, first_realization
     )
-    ticks, used = case.realize(realizations, seed, first_realization, backend, threads, progress)
+    ticks, used = engine.realize(case, realizations, seed, first_realization, progress)
     return Result(
         case=case,
         seed=seed,

@@ -18,7 +18,6 @@ from . import stats
 from .algorithms import Algorithm
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
-from .backends import check_backend
 from .case import (
     MAX_CYCLES,
     Case,
@@ -51,15 +50,14 @@ from .question import (
     G_FACTOR,
     L_FACTOR,
     Anything,
-    Backend,
     CollectiveParameters,
     Confidence,
     Count,
+    EngineParameters,
     NoiseParameter,
     Part,
     Ranks,
     Seed,
-    Threads,
     call_of,
     question,
     required,
@@ -308,7 +306,7 @@ SPEED = (
 
 
 @question
-class CollectiveQuestion(CollectiveParameters):
+class CollectiveQuestion(CollectiveParameters, EngineParameters):
     """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
 
     _: KW_ONLY
@@ -326,8 +324,6 @@ class CollectiveQuestion(CollectiveParameters):
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
-    backend: Backend = Backend()
-    threads: Threads = Threads()
     progress: Anything[Callable[[float, int, int], object] | None] = Anything(
         "called before each number of ranks, and now and then, as ``progress(done, numbers, "
         "ranks)``; `done` holds the part of the present one",
@@ -345,7 +341,7 @@ class CollectiveQuestion(CollectiveParameters):
     def cases_under(self, noise: Sequence[Noise], ranks: Sequence[int]) -> list[Case]:
         """The cases by ascending ranks, with errors and warnings, before anything runs."""
         check_confidence(self.confidence)
-        check_backend(self.backend, self.threads)
+        self.engine  # noqa: B018
         with naming_fields(*self.parameters()):
             cases = [
                 Case(
@@ -440,7 +436,7 @@ class SlowdownQuestion(CollectiveQuestion):
                 def part(done: int, _: int) -> None:
                     report((first + done) / total)
 
-                how = self.seed, self.backend, self.threads
+                how = self.seed, self.engine
                 return simulate_checked(case.loops[-1], count, *how, part, first)
 
             result = times_of(case, 0, realizations)

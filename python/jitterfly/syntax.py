@@ -12,6 +12,7 @@ import math
 import os
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -155,6 +156,35 @@ def read_bytes(value: Any, name: str) -> list[int]:
     [1024, 2048, 4096, 7]
     """
     return _read_numbers(value, name, True)
+
+
+def read_devices(value: Any, name: str) -> tuple[int, ...] | None:
+    """The numbers of GPUs, such as "0,2", [0, 2] or 2; () for "all", None for None.
+
+    Examples
+    --------
+    >>> read_devices("0,2", "devices"), read_devices("all", "devices")
+    ((0, 2), ())
+    """
+    if value is None or (isinstance(value, str) and value.strip() == "all") or value == ():
+        return value if value is None else ()
+    given: list[Any] = [value]
+    if isinstance(value, str):
+        given = [int(n) if n.strip().isdigit() else n for n in value.split(",")]
+    elif isinstance(value, Sequence):
+        given = list(value)
+    try:
+        numbers = tuple(check_integer(n, name, 0, _MAX_DEVICE) for n in given)
+    except ValueError:
+        numbers = ()
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(
+            f"{name} must be 'all' or different numbers of GPUs such as 0,2, got {shorten(value)}"
+        )
+    return numbers
+
+
+_MAX_DEVICE = 1023
 
 
 def read_share(

@@ -199,7 +199,7 @@ class Drawn(Race):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    def extend(group, count, seed, progress, **engine):
+    def extend(group, count, *_):
         for one in group:
             one.samples = race.draws[int(one.name[1:])][:count]
         return count

@@ -5,6 +5,7 @@ As with CUDA, each thread has a current device. What the device itself does is i
 
 import threading
 from collections import Counter
+from contextlib import suppress
 
 from jitterfly import _core, backends
 
@@ -26,6 +27,8 @@ class FakeDevices:
         Runs by device.
     memory : int
         Bytes that each device has; half of it is free.
+    together : Barrier or None
+        Where runs meet, so that each device has one.
     started : set
         The devices that hold a context of this process.
     """
@@ -33,7 +36,7 @@ class FakeDevices:
     def __init__(self, count):
         self.count = count
         self.problems, self.failing, self.full, self.started = {}, set(), set(), set()
-        self.waits, self.memory = None, 2**35
+        self.waits, self.together, self.memory = None, None, 2**35
         self.ran = Counter()
         self.current = threading.local()
         self._simulate = _core.simulate
@@ -57,6 +60,9 @@ class FakeDevices:
         if backend == "cpu":
             return self._simulate(*arguments)
         self.ran[self.device()] += 1
+        if self.together:
+            with suppress(threading.BrokenBarrierError):
+                self.together.wait(1)
         if self.device() in self.failing:
             raise RuntimeError("an illegal memory access was encountered. See nvidia-smi")
         return self._simulate(*first, "cpu", 1, progress)

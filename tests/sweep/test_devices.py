@@ -1,13 +1,18 @@
 """Which GPUs a process takes, by launcher, local rank and CUDA_VISIBLE_DEVICES; no GPU needed."""
 
+import dataclasses
+import json
 import os
 import re
 import signal
 import threading
 import time
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
+from unittest.mock import ANY
 
+import numpy as np
 import pytest
 from support import sweep_cases
 from support.fake_devices import FakeDevices
@@ -558,3 +563,126 @@ def test_a_question_takes_the_first_of_its_devices(monkeypatch, cards, launcher,
     question = ["slowdown", "--ranks", "4", "--noise", "period=1ms,duration=10us"]
     assert main([*question, "--realizations", "20", "--backend", backend]) == 0
     assert os.environ["CUDA_VISIBLE_DEVICES"] == seen
+
+
+# --- One case, whose realizations devices divide.
+
+NOISE = "period=100us,duration=3us"
+CASE = jf.Case(8, network="L=1us,o=200ns", noise=[jf.PeriodicNoise("100us", "3us")])
+QUESTIONS = {
+    "simulate": lambda **how: jf.simulate(CASE, 101, 7, first_realization=5, **how).ticks.tolist(),
+    "spread": lambda **how: jf.simulate(
+        dataclasses.replace(CASE, observe="spread"), 20, 7, **how
+    ).ticks.tolist(),
+    "slowdown": lambda **how: jf.slowdown(NOISE, [4, 8], realizations=100, **how).to_csv(),
+    "noise_limit": lambda **how: jf.noise_limit(
+        "period=1ms,duration=max,start=stationary", 8, at_most=1.5, realizations=200, **how
+    ).to_csv(),
+    "advise": lambda **how: jf.advise(
+        8, network="L=1us,o=200ns", noise=[CASE.noise[0]], realizations=200, **how
+    ).to_csv(),
+    "compare_measured": lambda **how: jf.compare_measured(
+        np.linspace(5e-6, 9e-6, 30), CASE, realizations=50, **how
+    ).to_csv(),
+    "infer_noise": lambda **how: jf.infer_noise(
+        SIMULATED, 8, network="L=1us,o=200ns", realizations=500, **how
+    ).to_csv(),
+}
+SIMULATED = jf.simulate(CASE, 300, 3, "cpu").samples[:, -1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_devices_divide_the_realizations_of_a_question(cards, name):
+    """With the same bits as the CPU, whose answer is of no device."""
+    ask = QUESTIONS[name]
+    alone = ask(backend="cpu")
+    assert not cards.ran
+    cards.together = threading.Barrier(2)
+    assert ask(devices="0,2") == alone
+    assert sorted(cards.ran) == [0, 2]
+    cards.together = threading.Barrier(3)
+    assert ask(devices="all", backend="cuda") == alone
+    assert sorted(cards.ran) == [0, 1, 2]
+    assert cards.ran[0] == cards.ran[2] > cards.ran[1]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 100])
+def test_the_share_of_a_device(cards, count):
+    told = []
+    cards.together = threading.Barrier(min(count, 3))
+    found = jf.simulate(CASE, count, 7, devices="all", progress=lambda *done: told.append(done))
+    assert (found.ticks == jf.simulate(CASE, count, 7, "cpu").ticks).all()
+    assert cards.ran == Counter(range(min(count, 3)))
+    done, of = zip(*told, strict=True)
+    assert sorted(done) == list(done)
+    assert (done[-1], set(of)) == (count, {count})
+
+
+def test_a_device_that_fails_leaves_its_share_to_others(cards):
+    cards.failing, cards.together = {1}, threading.Barrier(3)
+    with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more in this run: "):
+        found = jf.simulate(CASE, 30, 7, devices="all")
+    assert (found.ticks == jf.simulate(CASE, 30, 7, "cpu").ticks).all()
+    cards.failing = {0, 1, 2}
+    with (
+        pytest.warns(backends.UnusedGPUWarning),
+        pytest.raises(backends.BackendError, match="backend 'cuda' failed: an illegal memory"),
+    ):
+        jf.simulate(CASE, 30, 7, devices="all")
+
+
+def test_who_stops_waiting_stops_the_devices(cards):
+    """As Ctrl-C does, or a limit of seconds: by an error of `progress`."""
+
+    def progress(done, count):
+        raise KeyboardInterrupt
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        jf.simulate(dataclasses.replace(CASE, ranks=2**17), 10**6, 7, devices="all",
+                    progress=progress)  # fmt: skip
+    assert time.monotonic() - started < 8
+    assert not [thread for thread in threading.enumerate() if "_feed" in thread.name]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"devices": "0,3"}, "devices must be below 3, the number of GPUs, got 3"),
+        ({"devices": []}, r"devices must be 'all' or different numbers .* 0,2, got \[\]"),
+        (
+            {"devices": 0, "backend": "cpu"},
+            "devices must be 'all' with `backend` = cpu, or",
+        ),
+        ({"devices": 0, "threads": 2}, "threads must be None with `devices`: they are the CPU's"),
+        (
+            {"devices": 0, "backend": "tpu"},
+            "backend must be one of 'auto', 'cpu', 'cuda', got",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["simulate", "slowdown", "advise"])
+def test_devices_that_a_question_can_not_have(cards, name, how, message):
+    with pytest.raises(ValueError, match=message):
+        QUESTIONS[name](**how)
+
+
+def test_a_question_without_the_memory_for_its_results(cards, monkeypatch):
+    """Devices would each have it for their shares."""
+    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**20)
+    with pytest.raises(ValueError, match="not enough memory for the results of 100000 real"):
+        jf.simulate(CASE, 100_000, devices="all")
+
+
+def test_commands_that_devices_answer(cards, capsys):
+    command = ["slowdown", "--noise", NOISE, "--ranks", "4", "--realizations", "50", "--json"]
+    assert main([*command, "--backend", "cpu"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    cards.together = threading.Barrier(2)
+    assert main([*command, "--devices", "0,2"]) == 0
+    assert json.loads(capsys.readouterr().out) == alone | {"command_line": ANY}
+    assert cards.ran == {0: 1, 2: 1}
+    assert main([*command, "--devices", "0,0"]) == 2
+    told = "--devices must be 'all' or different numbers of GPUs such as 0,2, got '0,0'"
+    assert told in capsys.readouterr().err

@@ -779,8 +779,7 @@ def search(question: Question, *, started: float | None = None) -> Advice:
         if not race.ready:
             race.prepare(report)
             state.prepared += 1
-        how = {"backend": question.backend, "threads": question.threads}
-        race.look_at(number, sizes[number], tick, **how)
+        race.look_at(number, sizes[number], tick, question.engine)
         state.decided += (decided := race.decided)
         tick(0)
         return True if decided or number + 1 == len(sizes) else None

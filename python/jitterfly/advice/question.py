@@ -22,7 +22,6 @@ from .. import stats
 from ..algorithms import Algorithm
 from ..algorithms.algorithm import MAX_ROUNDS, check_collective_name
 from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
-from ..backends import check_backend
 from ..case import MAX_CYCLES
 from ..fields import (
     MAX_REALIZATIONS,
@@ -42,10 +41,10 @@ from ..question import (
     EFFORT,
     ENGINE,
     Anything,
-    Backend,
     Choice,
     Count,
     Duration,
+    EngineParameters,
     NetworkParameter,
     NoiseParameter,
     OptionalCount,
@@ -54,11 +53,9 @@ from ..question import (
     Seed,
     Share,
     Sizes,
-    Threads,
     question,
     required,
 )
-from ..question import Question as AnyQuestion
 from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
 from ..stats.intervals import binomial_ranks, rare_event_margin, student_t
@@ -400,7 +397,7 @@ class _Collective(Choice):
 
 
 @question
-class Question(AnyQuestion):
+class Question(EngineParameters):
     """The question of `advise`."""
 
     ranks: Ranks = required(
@@ -490,8 +487,6 @@ class Question(AnyQuestion):
         part=EFFORT,
     )
     seed: Seed = Seed("of the draws", "From 0 to 2^64 - 1.", default=0)
-    backend: Backend = Backend()
-    threads: Threads = Threads()
     progress: Anything[Callable[[Progress], object] | None] = Anything(
         "called now and then with a `Progress`, in this thread",
         takes="Callable[[Progress], object] | None",
@@ -501,7 +496,7 @@ class Question(AnyQuestion):
     )
 
     def __post_init__(self) -> None:
-        check_backend(self.backend, self.threads)
+        self.engine  # noqa: B018
         if self.progress is not None and not callable(self.progress):
             raise FieldError("progress", f" must be None or callable, got {shorten(self.progress)}")
         with naming_fields(*self.parameters()):

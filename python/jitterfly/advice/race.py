@@ -31,7 +31,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case
-from ..simulate import simulate_checked
+from ..simulate import USUAL_ENGINE, Engine, simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
 from ..unseen_noise import SourceHits, may_lack, unmet_sources
@@ -193,8 +193,8 @@ def simulate_more(
     group: Sequence[CandidateRuns],
     count: int,
     seed: int,
+    engine: Engine = USUAL_ENGINE,
     progress: Callable[[int, int], object] | None = None,
-    **engine: Any,
 ) -> int:
     """Give a group (of `sharing_simulations`) `count` realizations; how many were simulated."""
     short = [candidate for candidate in group if len(candidate.samples) < count]
@@ -202,9 +202,7 @@ def simulate_more(
         return 0
     first = min(len(candidate.samples) for candidate in short)
     widest = max(group, key=lambda candidate: _exchanges_after(candidate.case)).case.loops[-1]
-    result = simulate_checked(
-        widest, count - first, seed, first_realization=first, progress=progress, **engine
-    )
+    result = simulate_checked(widest, count - first, seed, engine, progress, first)
     columns = {row.T: i for i, row in enumerate(widest.completions())}
     for candidate in short:
         ticks = result.ticks[
@@ -340,7 +338,7 @@ class Race:
         lacks = [one.lacks(count) if of_mean else 0.0 for one in both]
         return BeyondSample(max(one.moved for one in both), *lacks)
 
-    def look_at(self, number: int, count: int, tick: Tick, **engine: Any) -> None:
+    def look_at(self, number: int, count: int, tick: Tick, engine: Engine = USUAL_ENGINE) -> None:
         """Take `count` realizations of those left, and drop what is slower.
 
         An exception from `tick`, or Ctrl-C, leaves the cell as it was after the look before.
@@ -364,7 +362,7 @@ class Race:
                     tick(now - done)
                     done = now
 
-                tick(simulate_more(here, count, self.seed, report, **engine) - done)
+                tick(simulate_more(here, count, self.seed, engine, report) - done)
                 for candidate in here:
                     bound = self.statistic.upper(
                         candidate.samples[:count], self.error, self.beyond(candidate, count=count)

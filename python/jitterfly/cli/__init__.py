@@ -53,7 +53,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             progress_to(lambda line: tell(f"jitterfly: {line}")),
             naming_options(options.option),
         ):
-            if getattr(chosen, "backend", "cpu") != "cpu" and not hasattr(chosen, "devices"):
+            several = getattr(chosen, "devices", None) is not None  # which divides them itself
+            if getattr(chosen, "backend", "cpu") != "cpu" and not several:
                 _bind_device()
             code = chosen.run(chosen) or 0
         sys.stdout.flush()  # here, where Ctrl-C is answered: it may wait for a reader

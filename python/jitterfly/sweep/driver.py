@@ -250,7 +250,6 @@ class RunProgressLine(ProgressLine):
         self.show(self.text(), 1.0 if self.cells_done == self.cells else self.shown)
 
 
-_ATTEMPTS = 3  # at a batch whose worker dies or whose device fails
 _LOOK_AT_WORKERS = 1.0  # seconds: how often to ask how many there are
 
 
@@ -348,9 +347,9 @@ class BatchDispatcher:
         key = (batch.cell.index, batch.first)
         self.lost[key] = self.lost.get(key, 0) + 1
         run.requeue(batch)
-        if self.lost[key] >= _ATTEMPTS:
+        if self.lost[key] >= executors.ATTEMPTS:
             why = executors.why_lost(error)
-            self._fail(run, f"{why}, {_ATTEMPTS} times in a row")
+            self._fail(run, f"{why}, {executors.ATTEMPTS} times in a row")
 
     def _fail(self, run: CellRun, why: str, error: Exception | None = None) -> None:
         run.fail(why)
