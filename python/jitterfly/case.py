@@ -76,9 +76,9 @@ class Case(Collective):
         noise. Also as text (`jitterfly.syntax`): a noise file, or ``"period=1ms,duration=10us"``.
     message_bytes : int or str
         Bytes, from 0 (LogGOPS: from 1): the vector of an allreduce, reduce, broadcast,
-        reduce-scatter or scan, what each rank contributes to an allgather or a gather, or gets of a
-        scatter, the block of one rank for one other in an all-to-all, the messages of a barrier. As
-        text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
+        reduce-scatter, scan or exscan, what each rank contributes to an allgather or a gather, or
+        gets of a scatter, the block of one rank for one other in an all-to-all, the messages of a
+        barrier. As text with a unit: ``"8K"``, ``"1KiB"``, ``"4MB"``.
     cycles : int
         From 1 to 100,000.
     compute_time : float or str

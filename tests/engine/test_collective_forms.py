@@ -119,6 +119,9 @@ ANY = {
     "linear_gather": lambda N, n: A + (N - 1) * n * B if N > 1 else 0,
     "linear_scatter": lambda N, n: A + (N - 1) * n * B if N > 1 else 0,
     "linear_scan": lambda N, n: (N - 1) * (A + n * B + n * C),
+    "linear_exscan":
+        lambda N, n: max(N - 2, 0) * (A + n * B + n * C) + (N > 1) * (A + n * B),
+    "recursive_doubling_exscan": lambda N, n: ceil(log2(N)) * (A + n * B + n * C),
     "recursive_doubling_scan": lambda N, n: ceil(log2(N)) * (A + n * B + n * C),
 }  # fmt: skip
 

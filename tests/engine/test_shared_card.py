@@ -14,7 +14,8 @@ from support.scale import scaled
 import jitterfly as jf
 
 IN_STEP = {
-    "binomial_broadcast", "binomial_scatter", "chain_broadcast", "linear_scan", "linear_scatter",
+    "binomial_broadcast", "binomial_scatter", "chain_broadcast", "linear_exscan",
+    "linear_scan", "linear_scatter",
     "ring_allgather", "ring_allreduce", "ring_reduce_scatter", "scatter_allgather_broadcast",
     "segmented_ring_allreduce",
 }  # fmt: skip

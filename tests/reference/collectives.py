@@ -9,7 +9,7 @@ from .public_delays import seconds
 from .public_noise import random_sources
 
 COLLECTIVES = ("allreduce", "barrier", "broadcast", "allgather", "alltoall", "scatter",
-               "reduce_scatter", "reduce", "gather", "scan")  # fmt: skip
+               "reduce_scatter", "reduce", "gather", "scan", "exscan")  # fmt: skip
 GOALS = {"butterfly": "allreduce"}
 for _kind in vars(textbook):
     for _goal in COLLECTIVES:  # of two, such as the scatters, the last one

@@ -233,7 +233,7 @@ class ProgramRun(ButterflyRun):
             return dict.fromkeys(range(self.ranks), frozenset([0])) if rank == 0 else {}
         if self.goal == "allgather":
             return {b: frozenset([rank]) for b in self.contributed if owner(b) == rank}
-        if self.goal in ("gather", "scan"):
+        if self.goal in ("gather", "scan", "exscan"):
             return {rank: frozenset([rank])}
         if self.goal == "alltoall":  # block a N + b is from rank a for rank b
             mine = range(rank * self.ranks, (rank + 1) * self.ranks)
@@ -270,8 +270,9 @@ class ProgramRun(ButterflyRun):
                 return True
             case "scatter":
                 return rank in empty or held[rank] == frozenset([0])
-            case "scan":  # a rank may have those of higher ranks as well
-                return all(held[b] == frozenset([b]) for b in range(rank + 1))
+            case "scan" | "exscan":  # a rank may have those of higher ranks as well
+                before = range(rank + (self.goal == "scan"))
+                return all(held[b] == frozenset([b]) for b in before)
             case "alltoall":
                 mine = range(rank, self.ranks**2, self.ranks)
                 sent = [b for b in mine if b not in empty]

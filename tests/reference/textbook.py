@@ -1475,6 +1475,23 @@ def linear_scan(me, size, n):
         yield "chain", ops
 
 
+def recursive_doubling_exscan(me, size, n):
+    """The messages of a scan; a rank leaves out its own vector, which it holds, in its result."""
+    yield from recursive_doubling_scan(me, size, n)
+
+
+def linear_exscan(me, size, n):
+    """The last rank has its result with what it receives, and combines nothing."""
+    ops = []
+    if me > 0:
+        how = "put together" if me < size - 1 else "take"
+        ops.append(Receive(me - 1, n, me - 1, how))
+    if me < size - 1:
+        ops.append(Send(me + 1, tuple(range(me + 1)), n, me))
+    if ops:
+        yield "chain", ops
+
+
 def ring_reduce_scatter(me, size, n):
     block, ops = cut(n, size), []
     right, left = (me + 1) % size, (me - 1) % size

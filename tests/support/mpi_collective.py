@@ -40,6 +40,8 @@ def main(name, count):
         mpi.MPI_Scatter(given, count, byte, result, count, byte, 0, world)
     elif name == "scan":
         mpi.MPI_Scan(given, result, count, byte, either, world)
+    elif name == "exscan":
+        mpi.MPI_Exscan(given, result, count, byte, either, world)
     else:
         raise ValueError(name)
     mpi.MPI_Finalize()

@@ -417,7 +417,7 @@ class Question(EngineParameters):
     )
     collective: Choice = _Collective(
         "allreduce, barrier, broadcast, reduce, allgather, reduce_scatter, alltoall, gather, "
-        "scatter or scan",
+        "scatter, scan or exscan",
         allowed=COLLECTIVES,
         default="allreduce",
     )

@@ -1,9 +1,9 @@
 """Collective algorithms (allreduce, ...): a module a collective, no C++; where to add a new one.
 
-There are those of allreduce, allgather, reduce-scatter, alltoall, gather, scatter, scan, broadcast,
-reduce and barrier, some with a count for each rank. The engine runs any list of steps that an
-algorithm makes (`steps`). A new one is a class in the module of its collective and a name here,
-which is also what registers its `kind`; `jitterfly advise` considers it once it is in
+There are those of allreduce, allgather, reduce-scatter, alltoall, gather, scatter, both scans,
+broadcast, reduce and barrier, some with a count for each rank. The engine runs any list of steps
+that an algorithm makes (`steps`). A new one is a class in the module of its collective and a name
+here, which is also what registers its `kind`; `jitterfly advise` considers it once it is in
 algorithms/candidates.py.
 """
 
@@ -103,7 +103,13 @@ from .gather_scatter import (
     LinearScatter,
     LinearScatterv,
 )
-from .scan import HierarchicalScan, LinearScan, RecursiveDoublingScan
+from .scan import (
+    HierarchicalScan,
+    LinearExscan,
+    LinearScan,
+    RecursiveDoublingExscan,
+    RecursiveDoublingScan,
+)
 # isort: on
 
 __all__ = [
@@ -150,6 +156,7 @@ __all__ = [
     "LinearAlltoall",
     "LinearAlltoallv",
     "LinearBarrier",
+    "LinearExscan",
     "LinearGather",
     "LinearGatherv",
     "LinearScan",
@@ -170,6 +177,7 @@ __all__ = [
     "RecursiveDoublingAllgather",
     "RecursiveDoublingAllreduce",
     "RecursiveDoublingBarrier",
+    "RecursiveDoublingExscan",
     "RecursiveDoublingScan",
     "RecursiveHalvingReduceScatter",
     "RecursiveHalvingReduceScatterv",

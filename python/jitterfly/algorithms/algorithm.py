@@ -47,7 +47,7 @@ from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
 
 COLLECTIVES = (
     "allreduce", "barrier", "broadcast", "reduce", "allgather", "reduce_scatter", "alltoall",
-    "gather", "scatter", "scan",
+    "gather", "scatter", "scan", "exscan",
 )  # fmt: skip
 """What an algorithm can do, as `check_collective` and `advise` call it."""
 IRREGULAR = ("alltoallv", "allgatherv", "reduce_scatterv", "gatherv", "scatterv")

@@ -114,6 +114,12 @@ _PLAIN = {
         "linear": (("1 linear", "", ""),
             "from rank to rank, combined on the way: the fewest messages"),
     },
+    "exscan": {
+        "recursive_doubling": (("2 recursive_doubling", "recursive_doubling", ""),
+            "vectors of whole groups between i and i xor 1, 2, 4, ...: the fewest rounds"),
+        "linear": (("1 linear", "", ""),
+            "from rank to rank, combined on the way: the fewest messages"),
+    },
 }  # fmt: skip
 _IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter", "scan")
 _OF_KIND = {

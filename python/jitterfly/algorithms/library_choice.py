@@ -167,8 +167,9 @@ _TUNED = {
         32    16384:2 32768:1 3
         64    512:2 8192:3 16384:2 3
         inf   512:2 3""",
-    # coll/basic's, as tuned has none without rules of a file.
+    # coll/basic's two, as tuned has none without rules of a file.
     "scan": "inf 1",
+    "exscan": "inf 1",
 }
 # Names of the numbers, in coll_tuned_*_decision.c.
 _TUNED_NAMES = {
@@ -183,6 +184,7 @@ _TUNED_NAMES = {
     "gather": "basic_linear binomial linear_sync",
     "scatter": "basic_linear binomial linear_nb",
     "scan": "linear recursive_doubling",
+    "exscan": "linear recursive_doubling",
 }
 # MPICH, maint/tuning/coll/mpir/generic.json: the same in 4.1 to 5.0.2 (in 4.0 as well, but for the
 # name of the barrier). As above; "pow2" holds for powers of two of ranks. Where the source has
@@ -206,6 +208,7 @@ _MPIR = {
     "gather": "inf binomial",
     "scatter": "inf binomial",
     "scan": "inf recursive_doubling",
+    "exscan": "inf recursive_doubling",
 }
 
 
@@ -308,6 +311,7 @@ _SAME = {
         "linear_nb": "linear",  # here no send waits for its receiver anyway
     },
     ("Open MPI", "scan"): {"linear": "linear"},
+    ("Open MPI", "exscan"): {"linear": "linear"},
     ("MPICH", "allreduce"): {
         "recursive_doubling": "recursive_doubling", "reduce_scatter_allgather": "rabenseifner",
     },
@@ -324,6 +328,7 @@ _SAME = {
     ("MPICH", "gather"): {"binomial": "binomial"},
     ("MPICH", "scatter"): {"binomial": "binomial"},
     ("MPICH", "scan"): {"recursive_doubling": "recursive_doubling"},
+    ("MPICH", "exscan"): {"recursive_doubling": "recursive_doubling"},
     ("NCCL", "allreduce"): {"Ring": "ring"},
     ("NCCL", "allgather"): {"Ring": "ring", "PAT": "pat"},
     ("NCCL", "reduce_scatter"): {"Ring": "ring", "PAT": "pat"},
@@ -445,6 +450,9 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
     return choice._replace(called=called if runs == called else f"{called}, which runs {runs}")
 
 
+_WITHOUT_HAN = ("alltoall", "reduce_scatter", "scan", "exscan")
+
+
 def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
     """The choice of Open MPI 5.0: han on several nodes of equally many ranks, else tuned.
 
@@ -452,7 +460,7 @@ def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
     segments of 64 KiB, tuned within nodes, libnbc between them.
     """
     uneven = machine.ranks % machine.node_ranks and collective != "barrier"
-    if not machine.has_levels or uneven or collective in ("alltoall", "reduce_scatter", "scan"):
+    if not machine.has_levels or uneven or collective in _WITHOUT_HAN:
         return _tuned(collective, machine)
     if collective == "allreduce":
         return LibraryChoice(

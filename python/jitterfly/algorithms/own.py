@@ -63,7 +63,8 @@ def check_collective(
     collective : str
         "allreduce", "barrier", "allgather", "alltoall" and "reduce_scatter": each rank ends with
         something from every rank. "broadcast" and "scatter": from rank 0. "reduce" and "gather":
-        rank 0 from every rank. "scan": each rank from those up to itself.
+        rank 0 from every rank. "scan": each rank from those up to itself; "exscan": from those
+        before it.
     message_bytes : int
 
     Raises
@@ -87,7 +88,9 @@ def check_collective(
         count = check_integer(one, "ranks", 1, _MAX_RANKS)
         has = _spread(algorithm, count, message_bytes)
         for rank in range(1 if collective in ("reduce", "gather") else count):
-            sources = {"broadcast": 1, "scatter": 1, "scan": rank + 1}.get(collective, count)
+            sources = {"broadcast": 1, "scatter": 1, "scan": rank + 1, "exscan": rank}.get(
+                collective, count
+            )
             if missing := (1 << sources) - 1 & ~has[rank]:
                 names = [str(other) for other in range(count) if missing >> other & 1]
                 raise ValueError(

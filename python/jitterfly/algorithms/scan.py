@@ -1,4 +1,4 @@
-"""Scan (prefix reduction): recursive doubling, along a chain of all ranks, hierarchical."""
+"""Scan and exscan (prefix reduction): recursive doubling, along a chain, hierarchical."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RecursiveDoublingScan(Algorithm, kind="recursive_doubling_scan"):
 
     Each rank combines what comes with that of its group, which it sends on, and what comes from a
     lower rank with its result. `message_bytes` is the vector, n bytes. There are log2(N) rounds,
-    rounded up. It is what MPICH and Open MPI take for MPI_Scan and MPI_Exscan.
+    rounded up. It is what MPICH takes for MPI_Scan on one node.
 
     To combine a message takes n gamma, also where a rank combines it with both. Numbers of ranks
     that are no powers of two take memory: up to 2^22 ranks, else a ValueError when the case is
@@ -53,12 +53,49 @@ class RecursiveDoublingScan(Algorithm, kind="recursive_doubling_scan"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        if power_below(ranks) != ranks:
-            check_ranks(self, ranks)
-        return collective([
-            message(_partners(1 << r, ranks), r, message_bytes, f"round {r + 1}", combine=True)
-            for r in range(rounds_of(ranks))
-        ])  # fmt: skip
+        return _by_doubling(self, ranks, message_bytes)
+
+
+@frozen_dataclass()
+class RecursiveDoublingExscan(Algorithm, kind="recursive_doubling_exscan"):
+    """Rank i exchanges as in `RecursiveDoublingScan`, and leaves out its own vector in its result.
+
+    What comes first from a lower rank is its result, with which it combines what comes from others
+    of these. Rank 0 gets nothing. `message_bytes` is the vector, n bytes. It is what MPICH takes
+    for MPI_Exscan, and one of Open MPI's two.
+
+    To combine a message takes n gamma, also where a rank combines it with both. Numbers of ranks
+    that are no powers of two take memory: up to 2^22 ranks, else a ValueError when the case is
+    made.
+
+    Notes
+    -----
+    Without noise it takes as long as `RecursiveDoublingScan`.
+
+    References
+    ----------
+    Sanders & Träff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI 2006.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in RecursiveDoublingExscan().message_levels(3)]
+    [[[0, 1], [1, 0]], [[0, 2], [2, 0]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        return _by_doubling(self, ranks, message_bytes)
+
+
+def _by_doubling(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
+    """The steps in which rank i exchanges what its group has combined with ``i xor 1, 2, ...``."""
+    if power_below(ranks) != ranks:
+        check_ranks(algorithm, ranks)
+    return collective([
+        message(_partners(1 << r, ranks), r, message_bytes, f"round {r + 1}", combine=True)
+        for r in range(rounds_of(ranks))
+    ])  # fmt: skip
 
 
 def _partners(mask: int, ranks: int) -> Partners:
@@ -75,7 +112,7 @@ class LinearScan(Algorithm, kind="linear_scan"):
     """A rank combines what it receives with its own vector, and sends the result to the next rank.
 
     `message_bytes` is the vector, n bytes. There are N - 1 messages of it, each after the one
-    before. It is Open MPI's `linear`, of MPI_Scan and MPI_Exscan alike.
+    before. It is Open MPI's `linear`.
 
     There are as many steps as other ranks, which take memory: up to 2^18 + 1 ranks, else a
     ValueError when the case is made.
@@ -93,12 +130,43 @@ class LinearScan(Algorithm, kind="linear_scan"):
     """
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_step_count(self, ranks - 1, "ranks must be fewer")
-        steps = [
-            message(Range(r, r + 1, 1), r, message_bytes, "", combine=True)
-            for r in range(ranks - 1)
-        ]
-        return collective(in_one_row(steps, "chain"))
+        return _along_a_chain(self, ranks, message_bytes)
+
+
+@frozen_dataclass()
+class LinearExscan(Algorithm, kind="linear_exscan"):
+    """A rank's result is what it receives; it sends that on, combined with its own vector.
+
+    `message_bytes` is the vector, n bytes. There are N - 1 messages of it, each after the one
+    before. The last rank combines nothing. It is Open MPI's `linear`.
+
+    There are as many steps as other ranks, which take memory: up to 2^18 + 1 ranks, else a
+    ValueError when the case is made.
+
+    Notes
+    -----
+    Without noise it takes ``gamma n`` less than `LinearScan`.
+
+    Examples
+    --------
+    Sender and receiver of the messages on three ranks, step by step:
+
+    >>> [step.tolist() for step in LinearExscan().message_levels(3)]
+    [[[0, 1]], [[1, 2]]]
+    """
+
+    def steps(self, ranks: int, message_bytes: int) -> list[Step]:
+        steps = _along_a_chain(self, ranks, message_bytes)
+        return [*steps[:-1], steps[-1]._replace(combine=False)]
+
+
+def _along_a_chain(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
+    """The steps in which each rank combines what it receives with its vector, and sends it on."""
+    check_step_count(algorithm, ranks - 1, "ranks must be fewer")
+    steps = [
+        message(Range(r, r + 1, 1), r, message_bytes, "", combine=True) for r in range(ranks - 1)
+    ]
+    return collective(in_one_row(steps, "chain"))
 
 
 @frozen_dataclass()

@@ -774,6 +774,11 @@ def _ring_allreduce(case: Case) -> int:
     return (case.ranks - 1) * max(costs.time, costs.gap) + _ring(case, block)
 
 
+def _scan(case: Case) -> int:
+    """Return the time of rounds of the vector, to and from ranks that may lack a partner."""
+    return in_a_row([message(case, case.message_bytes, combine=True)] * rounds_of(case.ranks))
+
+
 def _segmented_ring(case: Case) -> int:
     """Return the time of a ring whose blocks are combined in segments, then passed on whole."""
     assert isinstance(case.algorithm, SegmentedRingAllreduce)
@@ -824,6 +829,10 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "knomial_reduce": _reduce,
     "linear_alltoall": _linear_alltoall,
     "linear_barrier": _linear_barrier,
+    "linear_exscan": lambda case: (
+        (case.ranks - 2) * message(case, case.message_bytes, combine=True).time
+        + message(case, case.message_bytes).time
+    ),
     "linear_gather": partial(_gather, subtrees=_star),
     "linear_scan": lambda case: (
         (case.ranks - 1) * message(case, case.message_bytes, combine=True).time
@@ -842,9 +851,8 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "recursive_doubling_allgather": _allgather,
     "recursive_doubling_allreduce": _doubling,
     "recursive_doubling_barrier": partial(_doubling, combine=False),
-    "recursive_doubling_scan": lambda case: in_a_row(
-        [message(case, case.message_bytes, combine=True)] * rounds_of(case.ranks)
-    ),
+    "recursive_doubling_exscan": _scan,
+    "recursive_doubling_scan": _scan,
     "recursive_halving_reduce_scatter": _reduce_scatter,
     "recursive_multiplying_allreduce": _recursive_multiplying,
     "reduce_broadcast_allreduce": partial(_reduce_and_broadcast, combine=True),
