@@ -411,8 +411,9 @@ class AlgorithmParameter(
 
     def from_plain(self, value: Any, name: str) -> Any:
         if isinstance(value, Mapping) and "library" in value:
-            check_keys(value, ("library", "collective"), name)
-            return LibraryRules(value["library"], value.get("collective", "allreduce"))
+            check_keys(value, ("library", "collective", "counts"), name)
+            collective = value.get("collective", "allreduce")
+            return LibraryRules(value["library"], collective, value.get("counts"))
         return Algorithm.from_dict(value, name) if isinstance(value, Mapping) else value
 
     def plain(self, value: Algorithm | LibraryRules) -> Any:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from support.tuning_cases import taken_from_tree
 import jitterfly as jf
 from jitterfly.advice.tuning.mpich import MPICH
 from jitterfly.algorithms import library_choice
-from jitterfly.algorithms.algorithm import COLLECTIVES, is_kind_of
+from jitterfly.algorithms.algorithm import COLLECTIVES, IRREGULAR, is_kind_of
 from jitterfly.algorithms.library_choice import LIBRARY_NAMES, LibraryRules, is_library
 from jitterfly.cli import main
 from jitterfly.slowdown import SlowdownQuestion
@@ -50,6 +51,12 @@ NUMBERS = {
     "gather": """
         3222222333 2221121333 2222222222 2222222222 2222222222
         2222122222 2222222222 2222222222 2222222222""",
+    "alltoallv": """
+        2222222222 1111111111 1111111111 1111111111 2222222222
+        2222222222 1111111111 1111111111 1111111111""",
+    "allgatherv": """
+        3333355555 1114322444 1112222333 1112233333 1112333333
+        2223333333 2222444444 2222444444 2222444444""",
     "scatter": """
         3111111111 2222213331 2222213333 2223333333 2223333333
         2223333333 2223333333 2223333333 2223333333""",
@@ -64,7 +71,7 @@ def test_open_mpis_tables_are_those_of_its_source():
                 table = library_choice._TUNED[collective]
                 assert library_choice._looked_up(table, ranks, size) == digit, (collective, ranks)
                 count += 1
-    assert count == 810
+    assert count == 990
 
 
 # A choice and the nearest algorithm, where that is another one with a note.
@@ -231,14 +238,14 @@ def test_more_ranks_than_are_listed_are_on_one_level():
 
 def _mpich_grid():
     """Numbers of ranks and sizes, at which a plain tree decides."""
-    for collective in COLLECTIVES:
+    for collective in (*COLLECTIVES, *IRREGULAR):
         for ranks in (2, 7, 8, 12, 64, 3072):
             for size in (8, 9, 256, 257, 2048, 2049, 12288, 12289, 32769, 2**19, 2**19 + 1):
                 yield collective, ranks, size
 
 
 def test_mpichs_tables_are_those_of_the_library_that_is_installed():
-    """Of its own tree of decisions, which the library holds, in 726 places."""
+    """Of its own tree of decisions, which the library holds, in 1056 places."""
     libraries = [one.libmpi for one in mpichs() if Path(one.libmpi).is_file()]
     if not libraries:
         pytest.skip("MPICH is not installed (mpiexec, and libmpi.so.12 or libmpich.so.12)")
@@ -246,18 +253,19 @@ def test_mpichs_tables_are_those_of_the_library_that_is_installed():
         tree = MPICH().settings("a.json", libmpi=libmpi).tree
         places = list(_mpich_grid())
         for collective, ranks, size in places:
-            name = {"broadcast": "bcast"}.get(collective, collective)
+            others = {"broadcast": "bcast", "reduce_scatterv": "reduce_scatter"}
+            name = others.get(collective, collective)
             total = size * (ranks if collective == "allgather" else 1)
             own = taken_from_tree(
                 tree, name, comm_size=ranks, avg_msg_size=size, total_msg_size=total,
                 count=-(-size // 8), comm_hierarchy="flat", is_sendbuf_inplace="no",
                 is_node_consecutive="no",
             )  # fmt: skip
-            own = own.partition("_intra_")[2].replace("k_dissemination", "dissemination")
+            own = re.split("_(?:intra|allcomm)_", own)[1]
             machine = library_choice._Machine(ranks, 1, FLAT, size)
             ours = library_choice._mpir(collective, machine)
-            assert own == ours.replace("k_dissemination", "dissemination"), (collective, ranks)
-        assert len(places) == 726
+            assert own == ours, (collective, ranks)
+        assert len(places) == 1056
 
 
 # Microseconds, from the formulas and constants of NCCL 2.30.7's ncclTopoTuneModel by hand, on 16
@@ -363,6 +371,87 @@ def test_nccl_takes_switches_that_combine_where_there_are_any():
     assert LibraryRules("nccl-2.30-collnet", "broadcast").choice(8, FLAT, 8) == LibraryRules(
         "nccl", "broadcast"
     ).choice(8, FLAT, 8)
+
+
+# With counts: elements of 8 bytes of each rank, or of each pair, and the choice with its note.
+V = "linear_alltoallv"
+WITH_COUNTS = [
+    ("openmpi", "alltoallv", 3, 9, "pairwise", "pairwise_alltoallv", ""),
+    ("openmpi", "alltoallv", 64, 9, "pairwise", "pairwise_alltoallv", ""),
+    ("openmpi", "alltoallv", 63, 9, "basic_linear", V, "begins with its message for rank 0"),
+    ("openmpi", "alltoallv", 2000, 9, "basic_linear", V, "1,024"),
+    ("openmpi", "allgatherv", 24, 15, "default", "linear_allgatherv", ""),
+    ("openmpi", "allgatherv", 24, 16, "bruck", "bruck_allgatherv", ""),
+    ("openmpi", "allgatherv", 24, 2**15, "ring", "ring_allgatherv", ""),
+    ("openmpi", "allgatherv", 6, 100, "neighbor", "neighbor_exchange_allgatherv", ""),
+    ("openmpi", "allgatherv", 7, 100, "neighbor, which runs ring", "ring_allgatherv", ""),
+    ("openmpi", "allgatherv", 2, 256, "two_proc", "ring_allgatherv", ""),
+    (
+        "openmpi",
+        "reduce_scatterv",
+        8,
+        4095,
+        "recursive_halving",
+        "recursive_halving_reduce_scatterv",
+        "",
+    ),
+    ("openmpi", "reduce_scatterv", 8, 4096, "ring", "ring_reduce_scatterv", ""),
+    (
+        "openmpi",
+        "reduce_scatterv",
+        100,
+        9,
+        "butterfly",
+        "recursive_halving_reduce_scatterv",
+        "exchanges blocks",
+    ),
+    ("openmpi", "gatherv", 8, 9, "linear", "linear_gatherv", ""),
+    ("mpich", "alltoallv", 64, 9, "scattered", V, ""),
+    ("mpich", "allgatherv", 12, 853, "brucks", "bruck_allgatherv", ""),
+    ("mpich", "allgatherv", 12, 854, "ring", "ring_allgatherv", ""),
+    ("mpich", "allgatherv", 8, 8191, "recursive_doubling", "bruck_allgatherv", "i xor 1"),
+    ("mpich", "reduce_scatterv", 8, 8192, "pairwise", "pairwise_reduce_scatterv", ""),
+    ("mpich", "scatterv", 8, 9, "linear", "linear_scatterv", ""),
+    ("nccl", "alltoallv", 8, 9, "sends and receives", V, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("library", "collective", "ranks", "each", "called", "kind", "differs"), WITH_COUNTS
+)
+def test_choices_with_counts(library, collective, ranks, each, called, kind, differs):
+    """By all bytes or their mean; on nodes as on one level, as neither han nor ch4 has any."""
+    counts = f"lognormal(mean={each},sigma=0)"
+    rules = LibraryRules(library, collective, counts)
+    found = rules.choice(ranks, FLAT, 8)
+    assert (found.called, found.algorithm.kind) == (called, kind)
+    assert (differs in found.differs) if differs else found.differs == ""
+    assert found.algorithm.counts == rules.counts
+    assert rules.choice(ranks, NODES, 8)[0] == found[0]
+
+
+def test_the_broadcast_behind_a_gatherv_is_chosen_anew():
+    """By all bytes: 48 KiB on 24 ranks, where tuned has a binomial tree up to 1 KiB or so."""
+    rules = LibraryRules("openmpi", "allgatherv", [15] * 24)
+    broadcast = LibraryRules("openmpi", "broadcast").choice(24, FLAT, 15 * 24 * 8).algorithm
+    assert rules.choice(24, FLAT, 8).algorithm.broadcast == broadcast
+    assert broadcast != jf.BinomialBroadcast()
+
+
+def test_counts_belong_to_collectives_with_counts():
+    with pytest.raises(ValueError, match="collective alltoallv has a count for each rank, or pair"):
+        LibraryRules("mpich", "alltoallv")
+    with pytest.raises(ValueError, match="`counts` must be left out for collective allreduce"):
+        LibraryRules("mpich", "allreduce", [1, 2])
+    with pytest.raises(ValueError, match=r"one that NCCL has: .*alltoallv; got 'gatherv'"):
+        LibraryRules("nccl", "gatherv", [1, 2]).choice(2, FLAT, 8)
+    rules = LibraryRules("openmpi", "gatherv", [1, 2])
+    plain = {"library": "openmpi-5", "collective": "gatherv",
+             "counts": {"kind": "given", "counts": [1, 2]}}  # fmt: skip
+    assert rules.to_dict() == plain
+    again = SlowdownQuestion(ranks=[2], noise="period=1ms,duration=1us", algorithm=rules).to_dict()
+    assert again["algorithm"] == plain
+    assert SlowdownQuestion.from_dict(again).algorithm == rules
 
 
 def test_every_choice_is_an_algorithm_that_runs():
@@ -596,7 +685,7 @@ def test_the_default_is_what_a_library_runs(capsys):
     (["--algorithm", "nccl", "--collective", "scan"], "--collective must be one that NCCL has"),
     (["--algorithm", ""], "--algorithm must be one of "),
     (["--ranks", str(2**22 + 1)], "got 4194305: for more give --algorithm butterfly"),
-    (["--collective", "gatherv"], "--collective must be one without counts, got 'gatherv': in its"),
+    (["--collective", "gatherv"], "--collective gatherv has a count for each rank, or pair of"),
 ])  # fmt: skip
 def test_what_there_is_no_rule_for(words, error, capsys):
     ranks = [] if "--ranks" in words else ["--ranks", "8"]

@@ -15,7 +15,6 @@ from support.grouped import parametrize_in_groups
 from support.scale import at_most
 
 import jitterfly as jf
-from jitterfly.algorithms.library_choice import LibraryRules
 from jitterfly.goal_export import goal_schedule
 from jitterfly.program import row_labels
 from jitterfly.slowdown import part_in_words
@@ -246,9 +245,13 @@ SLOWDOWN = ("slowdown", "--ranks=4", "--noise=period=1ms,duration=1us", "--reali
         (["--algorithm=ring_allgatherv", "--counts=lognormal(64,1)"], "must name what it gives"),
         (["--algorithm=ring_allgatherv", "--counts=empty.csv"], "--counts: file: empty.csv holds"),
         (["--algorithm=ring_allgatherv", "--counts=lognormal(mean=0,sigma=1)"], "--counts: mean"),
-        (["--collective=alltoallv"], "--collective must be one without counts, got 'alltoallv': in "
-         "its place give --algorithm pairwise_alltoallv and --counts"),
-        (["--algorithm=mpich", "--collective=gatherv"], "give --algorithm linear_gatherv and --co"),
+        (["--collective=alltoallv"], "collective alltoallv has a count for each rank, or pair of "
+         "ranks: give --counts, such as 'lognormal("),
+        (["--algorithm=mpich", "--collective=gatherv"], "has a count for each rank, or pair of ra"),
+        (["--collective=gatherv", "--counts=c.csv"], "--counts: file: c.csv can not be read"),
+        (["--collective=reduce", "--counts=c.csv"], "or a --collective with counts, such as allt"),
+        (["--algorithm=ring", "--collective=alltoallv", "--counts=c.csv"], "algorithm of alltoallv "
+         "must be one of 'pairwise_alltoallv', 'linear_alltoallv', got 'ring'"),
     ],
 )  # fmt: skip
 def test_the_command_says_what_is_wrong_with_counts(options, words, capsys, tmp_path, monkeypatch):
@@ -265,9 +268,6 @@ def test_collectives_with_counts_have_no_candidates(capsys):
     told = error_of(capsys, "advise", "--ranks=4", "--noise=period=1ms,duration=1us",
                     "--collective=alltoallv")  # fmt: skip
     assert told.endswith("give --algorithm pairwise_alltoallv and --counts to `slowdown`")
-    with pytest.raises(ValueError, match=r"^collective must be .*`algorithm` = linear_scatterv and "
-                       r"`counts` to `slowdown`$"):  # fmt: skip
-        LibraryRules("mpich", "scatterv")
 
 
 def test_the_command_takes_counts_and_says_them(capsys):
@@ -277,6 +277,28 @@ def test_the_command_takes_counts_and_says_them(capsys):
     assert algorithm["counts"] == {
         "kind": "lognormal", "mean": 64, "sigma": 1, "per": "message", "seed": 7
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "algorithm"),
+    [
+        (["--collective=alltoallv"], {"kind": "linear_alltoallv", "window": 32}),
+        (["--collective=alltoallv", "--algorithm=openmpi"], {"kind": "linear_alltoallv",
+                                                             "window": 1024}),
+        (["--collective=allgatherv", "--algorithm=ring"], {"kind": "ring_allgatherv"}),
+    ],
+)  # fmt: skip
+def test_the_command_runs_what_a_library_runs_with_counts(options, algorithm, capsys):
+    counts = "--counts=lognormal(mean=640,sigma=1,seed=7)"
+    assert run(*SLOWDOWN, *options, counts, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    (own,) = found.get("algorithms", [found["algorithm"]])
+    drawn = own.pop("counts")
+    assert (drawn["mean"], drawn["seed"]) == (640, 7)
+    assert own == algorithm
+    assert run(*SLOWDOWN, *options, counts) == 0
+    told = capsys.readouterr().out
+    assert "counts = (lognormal, mean = 640.0, sigma = 1.0, seed = 7)" in told
 
 
 def test_the_seed_of_a_draw_is_said():

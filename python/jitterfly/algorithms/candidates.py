@@ -18,7 +18,7 @@ from ..network import Network
 from ..steps import MAX_WINDOW, rounds_of
 from ..units import TICKS_PER_SECOND, show_seconds
 from . import Algorithm, InNetworkAllreduce, NcclTreeAllreduce, is_kind_of
-from .algorithm import COLLECTIVES, check_collective_name, has_counts
+from .algorithm import COLLECTIVES, IRREGULAR, check_collective_name, has_counts
 
 _MAX_LINK_SHARE = 0.05  # of a round: copies need not wait for a message that occupies a link less
 
@@ -804,14 +804,18 @@ def algorithm_named(
     >>> algorithm_named("butterfly_after_4", None, [64, 1024], machine, 8).exchanges_after
     4
     """
-    if collective is not None:
-        check_collective_name(collective)
     kinds = Algorithm.kinds()
+    if collective in IRREGULAR:  # which have no candidates
+        own_kinds = [kind for kind in kinds if is_kind_of(kind, collective)]
+        name = f"{name}_{collective}" if f"{name}_{collective}" in own_kinds else name
+        check_choice(name, f"algorithm of {collective}", own_kinds)
+    elif collective is not None:
+        check_collective_name(collective)
     _check_counted(name, kinds, counts)
     if counts is not None:
         counts = read_counts(counts)  # here, so that errors begin with it, not with the algorithm
     # A butterfly is an allreduce, unless it is asked of reduce-scatters, which have one as well.
-    own_name = collective is not None and name in _REGISTERED[collective]
+    own_name = collective is not None and name in _REGISTERED.get(collective, {})
     if name in kinds and not (own_name and not is_kind_of(name, str(collective))):
         if collective is not None and not is_kind_of(name, collective):
             others = ", ".join(kind for kind in kinds if is_kind_of(kind, collective))

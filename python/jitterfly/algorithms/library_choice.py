@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
+from ..imbalance import Counts, read_counts
 from ..network import Network
 from ..steps import MAX_WINDOW, power_below, rounds_of
 from ..syntax import read_count
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
-from .algorithm import MAX_LISTED_RANKS, MAX_ROUNDS, check_collective_name
+from .algorithm import COLLECTIVES, IRREGULAR, MAX_LISTED_RANKS, MAX_ROUNDS
 from .candidates import in_network, nccl_tree
 from .shared_steps import MAX_STEPS, block_bytes, tree_blocks
 
@@ -55,6 +56,12 @@ class _Machine(NamedTuple):
     network: Network
     size: int
     combining: bool = True  # whether it has switches that combine
+    counts: Counts | None = None  # of those whose messages differ; `size` is that of all together
+
+    @property
+    def counted(self) -> dict[str, Any]:
+        """The field `counts` of an algorithm that has one."""
+        return {} if self.counts is None else {"counts": self.counts}
 
     @property
     def nodes(self) -> int:
@@ -167,10 +174,33 @@ _TUNED = {
         32    16384:2 32768:1 3
         64    512:2 8192:3 16384:2 3
         inf   512:2 3""",
-    # coll/basic's two, as tuned has none without rules of a file.
+    # Of the next two, coll_tuned_alltoallv_intra_dec_fixed and ..._allgatherv_intra_dec_fixed;
+    # bytes are the mean of all ranks' blocks.
+    "alltoallv": """
+        4     2
+        64    1
+        128   2
+        256   1
+        1024  2
+        inf   1""",
+    "allgatherv": """
+        3     2048:3 4096:5 8192:3 5
+        8     256:1 4096:4 8192:3 16384:4 262144:2 4
+        16    1024:1 2
+        32    128:1 262144:2 3
+        64    256:1 8192:2 3
+        128   256:1 4096:2 3
+        256   1024:2 65536:4 3
+        512   1024:2 3
+        1024  512:2 1024:1 4096:2 1048576:4 3
+        inf   4096:2 4""",
+    # coll/basic's two scans, gatherv and scatterv, as tuned has none without rules of a file.
     "scan": "inf 1",
     "exscan": "inf 1",
+    "gatherv": "inf 1",
+    "scatterv": "inf 1",
 }
+_TUNED["reduce_scatterv"] = _TUNED["reduce_scatter"]
 # Names of the numbers, in coll_tuned_*_decision.c.
 _TUNED_NAMES = {
     "allreduce": "basic_linear nonoverlapping recursive_doubling ring segmented_ring rabenseifner",
@@ -185,11 +215,16 @@ _TUNED_NAMES = {
     "scatter": "basic_linear binomial linear_nb",
     "scan": "linear recursive_doubling",
     "exscan": "linear recursive_doubling",
+    "alltoallv": "basic_linear pairwise",
+    "allgatherv": "default bruck ring neighbor two_proc",
+    "gatherv": "linear",
+    "scatterv": "linear",
 }
+_TUNED_NAMES["reduce_scatterv"] = _TUNED_NAMES["reduce_scatter"]
 # MPICH, maint/tuning/coll/mpir/generic.json: the same in 4.1 to 5.0.2 (in 4.0 as well, but for the
 # name of the barrier). As above; "pow2" holds for powers of two of ranks. Where the source has
 # "<= BYTES", here is one more; so it is for the "comm_size<8" of alltoall, which the library reads
-# as "<= 8". In allgather bytes are those of all ranks together.
+# as "<= 8". In allgather and allgatherv bytes are those of all ranks together.
 _MPIR = {
     "allreduce": "inf 9:recursive_doubling reduce_scatter_allgather",
     "barrier": "inf k_dissemination",
@@ -209,7 +244,11 @@ _MPIR = {
     "scatter": "inf binomial",
     "scan": "inf recursive_doubling",
     "exscan": "inf recursive_doubling",
+    "alltoallv": "inf scattered",
+    "gatherv": "inf linear",
+    "scatterv": "inf linear",
 }
+_MPIR |= {f"{name}v": _MPIR[name] for name in ("allgather", "reduce_scatter")}
 
 
 @cache
@@ -312,6 +351,13 @@ _SAME = {
     },
     ("Open MPI", "scan"): {"linear": "linear"},
     ("Open MPI", "exscan"): {"linear": "linear"},
+    ("Open MPI", "alltoallv"): {"pairwise": "pairwise"},
+    ("Open MPI", "allgatherv"): {
+        "bruck": "bruck", "ring": "ring", "neighbor": "neighbor_exchange", "two_proc": "ring",
+    },
+    ("Open MPI", "reduce_scatterv"): {"recursive_halving": "recursive_halving", "ring": "ring"},
+    ("Open MPI", "gatherv"): {"linear": "linear"},
+    ("Open MPI", "scatterv"): {"linear": "linear"},
     ("MPICH", "allreduce"): {
         "recursive_doubling": "recursive_doubling", "reduce_scatter_allgather": "rabenseifner",
     },
@@ -329,10 +375,18 @@ _SAME = {
     ("MPICH", "scatter"): {"binomial": "binomial"},
     ("MPICH", "scan"): {"recursive_doubling": "recursive_doubling"},
     ("MPICH", "exscan"): {"recursive_doubling": "recursive_doubling"},
+    ("MPICH", "alltoallv"): {"scattered": "linear"},
+    ("MPICH", "allgatherv"): {"brucks": "bruck", "ring": "ring"},
+    ("MPICH", "reduce_scatterv"): {
+        "recursive_halving": "recursive_halving", "pairwise": "pairwise",
+    },
+    ("MPICH", "gatherv"): {"linear": "linear"},
+    ("MPICH", "scatterv"): {"linear": "linear"},
     ("NCCL", "allreduce"): {"Ring": "ring"},
     ("NCCL", "allgather"): {"Ring": "ring", "PAT": "pat"},
     ("NCCL", "reduce_scatter"): {"Ring": "ring", "PAT": "pat"},
     ("NCCL", "alltoall"): {"sends and receives": "linear"},
+    ("NCCL", "alltoallv"): {"sends and receives": "linear"},
 }  # fmt: skip
 # Of the others the kind, its fields, and what is otherwise, if anything is.
 _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
@@ -351,6 +405,16 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
     ("Open MPI", "alltoall", "linear"): ("linear_alltoall", _all_at_once, ""),
     ("Open MPI", "gather", "linear_sync"): ("linear_gather", None,
         "the root asks each rank for its block; here it does not"),
+    ("Open MPI", "alltoallv", "basic_linear"): ("linear_alltoallv", _all_at_once,
+        "each rank begins with its message for rank 0; here with that for the next rank"),
+    ("Open MPI", "reduce_scatterv", "non-overlapping"): ("recursive_halving_reduce_scatterv", None,
+        "it reduces to rank 0, which scatters the result; here vectors are halved"),
+    ("Open MPI", "reduce_scatterv", "butterfly"): ("recursive_halving_reduce_scatterv", None,
+        "it halves vectors from the nearest ranks on, and then exchanges blocks; here from the "
+        "farthest on"),
+    ("MPICH", "allgatherv", "recursive_doubling"): ("bruck_allgatherv", None,
+        "ranks i and i xor 1, 2, 4, ... exchange their blocks; here rank i sends as many to i - 1, "
+        "2, 4, ..."),
     ("MPICH", "broadcast", "scatter_recursive_doubling_allgather"): ("scatter_allgather_broadcast",
         _by_doubling, ""),
     ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", _by_xor, ""),
@@ -363,11 +427,13 @@ def _choice(library: str, collective: str, called: str, machine: _Machine) -> Li
     """Return what a library calls so: the same algorithm, or the nearest."""
     same = _SAME.get((library, collective), {}).get(called)
     if same is not None:
-        return LibraryChoice(_of_kind(f"{same}_{collective}"), called)
+        return LibraryChoice(_of_kind(f"{same}_{collective}", **machine.counted), called)
     kind, fields, differs = _NEAREST[library, collective, called]
     if fields is _all_at_once and machine.ranks > MAX_WINDOW:
-        differs = f"it has all messages under way; here {MAX_WINDOW:,}"
-    return LibraryChoice(_of_kind(kind, **(fields(machine) if fields else {})), called, differs)
+        limited = f"it has all messages under way; here {MAX_WINDOW:,}"
+        differs = f"{differs}; {limited}" if differs else limited
+    own = machine.counted | (fields(machine) if fields else {})
+    return LibraryChoice(_of_kind(kind, **own), called, differs)
 
 
 _FREE_LINK = 0.05  # of a round: a link that a message occupies for less is as good as free
@@ -398,7 +464,8 @@ def _without_links(found: LibraryChoice, network: Network, size: int) -> Library
 def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
     """The choice of Open MPI's component tuned, over all ranks alike."""
     ranks, elements = machine.ranks, machine.elements
-    number = int(_looked_up(_TUNED[collective], ranks, machine.size))
+    size = machine.size // ranks if collective == "allgatherv" else machine.size
+    number = int(_looked_up(_TUNED[collective], ranks, size))
     called = _TUNED_NAMES[collective].split()[number - 1]
     runs, odd = called, ranks & (ranks - 1)
     # What the algorithms do by themselves, in coll_base_*.c.
@@ -414,6 +481,8 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
             runs = "bruck"
         elif runs == "neighbor" and ranks % 2:
             runs = "ring"
+    elif runs == "neighbor" and ranks % 2:  # of an allgatherv, too
+        runs = "ring"
     elif runs == "scatter_allgather" and elements < ranks:
         runs = "basic_linear"
     elif collective == "reduce":
@@ -429,12 +498,15 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
             for name, linear in (("reduce", "linear"), ("broadcast", "basic_linear"))
         }
         choice = _in_turn("reduce_broadcast_allreduce", runs, parts)
-    elif runs == "non-overlapping":
+    elif runs == "non-overlapping" and collective == "reduce_scatter":
         parts = {
             "reduce": _tuned("reduce", machine),
             "scatter": _choice("Open MPI", "scatter", "basic_linear", machine),
         }
         choice = _in_turn("nonoverlapping_reduce_scatter", runs, parts)
+    elif runs == "default":
+        parts = {"broadcast": _tuned("broadcast", machine._replace(counts=None))}
+        choice = _in_turn("linear_allgatherv", runs, parts, **machine.counted)
     else:
         choice = _choice("Open MPI", collective, runs, machine)
     if runs == "rabenseifner" and odd:
@@ -450,7 +522,7 @@ def _tuned(collective: str, machine: _Machine) -> LibraryChoice:
     return choice._replace(called=called if runs == called else f"{called}, which runs {runs}")
 
 
-_WITHOUT_HAN = ("alltoall", "reduce_scatter", "scan", "exscan")
+_WITHOUT_HAN = ("alltoall", "reduce_scatter", "scan", "exscan", *IRREGULAR)
 
 
 def _openmpi_5(collective: str, machine: _Machine) -> LibraryChoice:
@@ -521,7 +593,7 @@ def _han(collective: str, machine: _Machine) -> LibraryChoice:
 
 def _mpir(collective: str, machine: _Machine) -> str:
     """MPICH's name of its choice over all ranks alike."""
-    size = machine.size * (machine.ranks if collective == "allgather" else 1)
+    size = machine.size * (machine.ranks if collective == "allgather" else 1)  # of all ranks
     called = _looked_up(_MPIR[collective], machine.ranks, size)
     few = machine.elements < power_below(machine.ranks)
     if few and called in ("reduce_scatter_allgather", "reduce_scatter_gather"):
@@ -788,11 +860,11 @@ def _nccl(collective: str, machine: _Machine, *, collnet: bool = False) -> Libra
     Bandwidths are those of the network. NVLS of an allgather or reduce-scatter is left out: on 8
     H100 the model finds a ring faster.
     """
-    if collective == "alltoall":
+    if collective in ("alltoall", "alltoallv"):
         return _choice("NCCL", collective, "sends and receives", machine)
     if collective not in _NCCL:
-        raise ValueError(f"collective must be one that NCCL has: {', '.join(_NCCL)}, alltoall; "
-                         f"got {shorten(collective)}")  # fmt: skip
+        raise ValueError(f"collective must be one that NCCL has: {', '.join(_NCCL)}, alltoall, "
+                         f"alltoallv; got {shorten(collective)}")  # fmt: skip
     names = list(_NCCL[collective])
     if collective == "allreduce":
         names += _with_switches(machine, collnet=collnet)
@@ -853,12 +925,15 @@ class LibraryRules:
         "openmpi-5", "openmpi-4.1", "mpich-5", "mpich-4", "nccl-2.30" or "nccl-2.30-collnet", with
         switches between nodes that combine; "openmpi", "mpich" and "nccl" are the newest.
     collective : str
-        "allreduce", "barrier", "broadcast" and so on.
+        "allreduce", "barrier", "broadcast" and so on; "alltoallv", "allgatherv", "gatherv",
+        "scatterv" and "reduce_scatterv" (MPI_Reduce_scatter) with `counts`.
+    counts : Counts, array of int, dict, str or Path, optional
+        Elements of each rank, or of each pair of ranks: see `imbalance.Counts`.
 
     Raises
     ------
     ValueError
-        No such library or collective.
+        No such library or collective; counts that are missing, or for a collective without any.
 
     Notes
     -----
@@ -877,11 +952,26 @@ class LibraryRules:
 
     name: str = DEFAULT_LIBRARY
     collective: str = "allreduce"
+    counts: Any = None
 
     def __post_init__(self) -> None:
         name = _NEWEST.get(self.name, self.name)
         check_choice(name, "library", list(LIBRARY_NAMES))
-        check_collective_name(self.collective)
+        if self.collective in IRREGULAR:
+            if self.counts is None:
+                raise ValueError(
+                    f"collective {self.collective} has a count for each rank, or pair of ranks: "
+                    f"give {parameter('counts')}, such as 'lognormal(mean=64,sigma=1)' or the path "
+                    "of a file"
+                )
+            object.__setattr__(self, "counts", read_counts(self.counts))
+        else:
+            check_choice(self.collective, "collective", (*COLLECTIVES, *IRREGULAR))
+            if self.counts is not None:
+                raise ValueError(
+                    f"{parameter('counts')} must be left out for collective {self.collective}; "
+                    f"those with counts are {', '.join(IRREGULAR)}"
+                )
         object.__setattr__(self, "name", name)
 
     @property
@@ -914,6 +1004,10 @@ class LibraryRules:
             width = min(network.spans[0], ranks)
         scattered = width > 1 and getattr(network, "placement", "block") != "block"
         machine = _Machine(ranks, 1 if scattered else width, network, message_bytes)
+        if self.collective in ("allgatherv", "reduce_scatterv"):  # of which rules look at all bytes
+            elements = int(self.counts.of_ranks(ranks).sum())
+            machine = machine._replace(size=elements * message_bytes)
+        machine = machine._replace(counts=self.counts)
         found = _LIBRARIES[self.name][1](self.collective, machine)
         if not switches and found.algorithm.kind == "in_network_allreduce":
             called = found.called
@@ -944,7 +1038,7 @@ class LibraryRules:
                 algorithm=_of_kind(instead),
                 differs=f"it is listed for {most:,} ranks at most; here {instead}",
             )
-        if scattered:
+        if scattered and self.counts is None:
             return found._replace(
                 differs="it knows nodes; as their ranks are not consecutive here, its choice is "
                 "that for nodes of one rank"
@@ -965,9 +1059,10 @@ class LibraryRules:
         differs = f" ({found.differs})" if found.differs else ""
         return f"algorithm: {self.title} runs {found.called}: {found.algorithm.kind}{differs}"
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """The plain values, for JSON."""
-        return {"library": self.name, "collective": self.collective}
+        counts = {} if self.counts is None else {"counts": self.counts.to_dict()}
+        return {"library": self.name, "collective": self.collective, **counts}
 
 
 def is_library(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from ..algorithms import Algorithm
+from ..algorithms.algorithm import IRREGULAR
 from ..algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
@@ -228,11 +229,16 @@ def add_algorithm(parser: argparse._ActionsContainer) -> None:
         "ring; double_binary_tree_allreduce is in segments of 512 KiB, as there, all others with "
         "segments in 8 KiB; hierarchical_allreduce, nccl_tree, in_network_allreduce and nvls have "
         "nodes of --network")  # fmt: skip
-    add("--collective", metavar="NAME", help="allreduce (default), broadcast, ...: of an "
-        "--algorithm such as mpich or ring")  # fmt: skip
-    add("--counts", metavar="COUNTS", help="of an --algorithm with a count for each rank or pair "
-        "of ranks, such as pairwise_alltoallv: 'lognormal(mean=64,sigma=1,seed=0)', or the path "
-        "of a file with a row for each rank; an element has --bytes")  # fmt: skip
+    add(
+        "--collective",
+        metavar="NAME",
+        help="allreduce (default), broadcast, ...: of an "
+        "--algorithm such as mpich or ring; alltoallv and others that end in v need --counts",
+    )
+    add("--counts", metavar="COUNTS", help="of a --collective or an --algorithm with a count for "
+        "each rank or pair of ranks, such as alltoallv or pairwise_alltoallv: "
+        "'lognormal(mean=64,sigma=1,seed=0)', or the path of a file with a row for each rank; an "
+        "element has --bytes")  # fmt: skip
 
 
 def algorithm(
@@ -245,10 +251,10 @@ def algorithm(
     if rules is None:
         how = ranks, network, message_bytes, chosen.counts
         return algorithm_named(chosen.algorithm, chosen.collective, *how)
-    if chosen.counts is not None:
+    if chosen.counts is not None and rules.counts is None:
         raise ValueError(
-            "--counts needs an --algorithm with counts, such as pairwise_alltoallv: what a library "
-            "chooses has none"
+            "--counts needs an --algorithm with counts, such as pairwise_alltoallv, or a "
+            "--collective with counts, such as alltoallv"
         )
     return rules
 
@@ -256,7 +262,11 @@ def algorithm(
 def library(chosen: argparse.Namespace) -> LibraryRules | None:
     """Return the library that `--algorithm` names, or that is meant without one; else None."""
     name = DEFAULT_LIBRARY if chosen.algorithm is None else chosen.algorithm
-    return LibraryRules(name, chosen.collective or "allreduce") if is_library(name) else None
+    if not is_library(name):
+        return None
+    collective = chosen.collective or "allreduce"
+    counts = chosen.counts if collective in IRREGULAR else None
+    return LibraryRules(name, collective, counts)
 
 
 def check_units(chosen: Any, names: Iterable[str]) -> None:
