@@ -144,7 +144,7 @@ def test_names_of_libraries():
     assert set(table) < set(jitterfly.Algorithm.kinds())
     candidates = [one for collective in COLLECTIVES for one in known(collective).values()]
     called = [candidate for candidate in candidates if candidate.called]
-    assert len(called) == 50
+    assert len(called) == 52
     for candidate in called:
         network = jitterfly.Hockney("1us", "1ns")
         if candidate.in_network:  # some are within nodes, some between them
