@@ -354,7 +354,7 @@ def test_full_disk_of_a_run_says_what_is_kept(number, study, tmp_path, capsys, m
     def full(*_, **__):
         raise OSError(number, os.strerror(number), "some.jfr")
 
-    monkeypatch.setattr("jitterfly.sweep.batches.CellRun.put", full)
+    monkeypatch.setattr("jitterfly.sweep.driver.CellRun.put", full)
     error = last_error(capsys, "run", study, "--out", tmp_path / "full")
     assert f"some.jfr: {os.strerror(number)}; 0 of " in error
     assert error.endswith("the same command goes on from there")

@@ -24,10 +24,10 @@ from jitterfly.replay import Replay
 from jitterfly.results import Results, figures, tables
 from jitterfly.results.figures import AxisScale, shown_names
 from jitterfly.results.results import Grid, GridMap, _rescale, grids_of_maps
-from jitterfly.results.text_table import short
+from jitterfly.results.tables import short
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
-from jitterfly.studies.validation import FIGURES
+from jitterfly.studies.study import FIGURES
 from jitterfly.sweep import run
 from jitterfly_papers.cell_values import RUNS, few_run_mean, few_runs_of, last, recovery_bound
 from jitterfly_papers.claims.cells import needed

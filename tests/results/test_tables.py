@@ -14,8 +14,7 @@ import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
-from jitterfly.results.tables import status
-from jitterfly.results.text_table import MAX_ROWS, MAX_ROWS_IN_ALL, aligned_table, fitting
+from jitterfly.results.tables import MAX_ROWS, MAX_ROWS_IN_ALL, aligned_table, fitting, status
 from jitterfly.store import Store
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run

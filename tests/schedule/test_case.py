@@ -24,7 +24,7 @@ from jitterfly.schedule import case as cases
 from jitterfly.schedule.case import ScheduleCase
 from jitterfly.store import Store, merge
 from jitterfly.studies import load_study, parse_study
-from jitterfly.sweep import batches, run
+from jitterfly.sweep import driver, run
 
 NETWORK = "L=1us,o=200ns,G=0.1ns"
 PAIR = """num_ranks 2
@@ -240,7 +240,7 @@ def test_processes_share_the_processors_also_beside_a_gpu(folder, monkeypatch):
 
     monkeypatch.setattr(jf.ScheduleCase, "realize", realize)
     cell = load_study("study.toml").cells()[0]
-    batches.run_batch(batches.Batch(cell, 1, 0, 2, None))
+    driver.run_batch(driver.Batch(cell, 1, 0, 2, None))
     executors.engine_of_process.cache_clear()
     assert given == [("cpu", 3)]
 

@@ -19,7 +19,6 @@ from jitterfly.files import write_whole
 from jitterfly.results.tables import status
 from jitterfly.store import Store, cell_progress, export, merge, numbers
 from jitterfly.store.cell_progress import ProgressWriter, run_progress
-from jitterfly.store.export import keep_numbers, read_numbers
 from jitterfly.store.numbers import Numbers
 from jitterfly.store.run_directory import (
     UNKNOWN,
@@ -29,6 +28,7 @@ from jitterfly.store.run_directory import (
     read_cached,
     valid_content,
 )
+from jitterfly.store.store import keep_numbers, read_numbers
 from jitterfly.studies import study as studies
 from jitterfly.sweep import run
 
@@ -341,7 +341,7 @@ def test_what_is_finished_is_not_read_again(file, out, capsys, monkeypatch):
     files = {out / name: (out / name).stat().st_mtime_ns
              for name in ("summary.csv", "numbers.npz", "progress.json")}  # fmt: skip
     table = capsys.readouterr().out
-    monkeypatch.setattr("jitterfly.sweep.batches.CellRun.look", None)  # nobody asks
+    monkeypatch.setattr("jitterfly.sweep.driver.CellRun.look", None)  # nobody asks
     assert jitterfly("run", file, "--out", out) == 0
     printed = capsys.readouterr()
     assert "4/4 cells, nothing to do" in printed.err

@@ -19,7 +19,6 @@ from support.small_store import PRECISE, STUDY, make, study, to_csv
 from jitterfly.files import read_npz
 from jitterfly.store import Store, run_directory
 from jitterfly.store.cell_progress import RunProgress, run_progress
-from jitterfly.store.export import keep_numbers, read_numbers
 from jitterfly.store.numbers import Numbers
 from jitterfly.store.records import _PREFIX, _frame, _seal, read_head
 from jitterfly.store.run_directory import (
@@ -29,6 +28,7 @@ from jitterfly.store.run_directory import (
     fingerprint_of,
     write_cached,
 )
+from jitterfly.store.store import keep_numbers, read_numbers
 
 WORDS = [
     None, True, -1, 0, 1.5, 2**80, 10**400, float("inf"), "x", "", "O", "V1000000000", "<f8", [],

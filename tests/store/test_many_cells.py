@@ -368,7 +368,7 @@ def test_a_finished_study_asks_each_cell_for_little(tmp_path, monkeypatch, capsy
     text = many(9, ranks="[2, 4, 8]")
     file.write_text(text.replace("[axes.duration]", f"{READINGS}[axes.duration]"), encoding="utf-8")
     command = ["run", str(file), "--out", str(tmp_path / "out")]
-    for name in ("run_directory", "cell_progress", "export"):
+    for name in ("run_directory", "cell_progress", "store"):
         monkeypatch.setattr(importlib.import_module(f"jitterfly.store.{name}"), "MANY", 10)
     monkeypatch.setattr(results, "MANY", 10)
     for name in ("MAX_ROWS_IN_ALL", "_ASKED"):

@@ -35,8 +35,8 @@ from jitterfly.observables import Target
 from jitterfly.store import Store
 from jitterfly.store import run_directory as locks
 from jitterfly.store.cell_progress import run_progress
-from jitterfly.store.export import read_numbers
 from jitterfly.store.records import RecordSeries
+from jitterfly.store.store import read_numbers
 from jitterfly.studies import Study, parse_study
 from jitterfly.studies.grid import digest
 from jitterfly.sweep import run

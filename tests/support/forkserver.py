@@ -18,7 +18,7 @@ from support.paths import TESTS
 
 MODULES = [
     "jitterfly.cli.advise", "jitterfly.cli.parser", "jitterfly.cli.run", "jitterfly.cli.slowdown",
-    "jitterfly.plots.draw", "jitterfly.store.export", "jitterfly.sweep",
+    "jitterfly.plots.draw", "jitterfly.store.store", "jitterfly.sweep",
     "jitterfly_papers.cli.fit_and_budget", "matplotlib.backends.backend_agg", "matplotlib.figure",
     "pytest", "scipy.special",
 ]  # fmt: skip

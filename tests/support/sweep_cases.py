@@ -18,7 +18,7 @@ from jitterfly.executors import Pool
 from jitterfly.store import Store, export, records
 from jitterfly.studies import parse_study
 from jitterfly.sweep import run
-from jitterfly.sweep.batches import run_batch
+from jitterfly.sweep.driver import run_batch
 
 from . import scale
 

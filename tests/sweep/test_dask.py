@@ -22,7 +22,7 @@ from jitterfly import executors
 from jitterfly.executors import WorkersBroken
 from jitterfly.fields import naming_options
 from jitterfly.sweep import run
-from jitterfly.sweep.batches import Batch, run_batch
+from jitterfly.sweep.driver import Batch, run_batch
 
 # Small at each scale: each batch is a call of Dask.
 STUDY = sweep_cases.changed(sweep_cases.PRECISE, *sweep_cases.LESS, ("max = 2500", "max = 1000"))

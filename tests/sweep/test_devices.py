@@ -20,7 +20,7 @@ from support.fake_devices import FakeDevices
 import jitterfly as jf
 from jitterfly import backends, executors, launchers
 from jitterfly.cli import main
-from jitterfly.sweep import CellsFailed, Stopped, batches, driver, run
+from jitterfly.sweep import CellsFailed, Stopped, driver, run
 
 FOUR = "0,1,2,3"
 SRUN = {"SLURM_LOCALID": "1", "SLURM_STEP_TASKS_PER_NODE": "2"}
@@ -206,7 +206,7 @@ def test_the_devices_that_are_asked_for(tmp_path, cards, whole, devices, ran):
     assert cards.started == set(ran)
 
 
-@pytest.mark.parametrize("of", [(batches.Summary, "of"), (batches.CellRun, "look")])
+@pytest.mark.parametrize("of", [(driver.Summary, "of"), (driver.CellRun, "look")])
 def test_a_device_is_at_the_next_batch_meanwhile(tmp_path, cards, whole, monkeypatch, of):
     """While statistics of the last one are made, and while it is decided what comes next."""
     cards.count = 1
@@ -234,7 +234,7 @@ def test_a_device_is_at_the_next_batch_meanwhile(tmp_path, cards, whole, monkeyp
         return waits
 
     monkeypatch.setattr(driver, "run_batch", noting(driver.run_batch, begun))
-    monkeypatch.setattr(batches.CellRun, "put", noting(batches.CellRun.put, stored))
+    monkeypatch.setattr(driver.CellRun, "put", noting(driver.CellRun.put, stored))
     watched = waiting(getattr(owner, name))
     monkeypatch.setattr(owner, name, staticmethod(watched) if name == "of" else watched)
     assert run_here(tmp_path) == whole
@@ -275,7 +275,7 @@ def test_statistics_that_fail(tmp_path, cards, monkeypatch):
     def of(*_):
         raise ValueError("no such statistic")
 
-    monkeypatch.setattr(batches.Summary, "of", of)
+    monkeypatch.setattr(driver.Summary, "of", of)
     with pytest.raises(CellsFailed, match="no such statistic"):
         run_here(tmp_path, on_error="finish")
 

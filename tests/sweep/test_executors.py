@@ -25,7 +25,7 @@ from jitterfly import executors, launchers
 from jitterfly.cli import main
 from jitterfly.executors import Pool, WorkerDied, WorkersBroken
 from jitterfly.sweep import CellsFailed, run
-from jitterfly.sweep.batches import Batch, run_batch
+from jitterfly.sweep.driver import Batch, run_batch
 
 
 @pytest.fixture

@@ -23,8 +23,7 @@ from jitterfly.observables import Decision
 from jitterfly.stats.sequential import grid_up
 from jitterfly.store import Store
 from jitterfly.sweep import Stopped, run
-from jitterfly.sweep.batches import BatchSizer, CellRun
-from jitterfly.sweep.driver import RunProgressLine, show_duration, show_rate
+from jitterfly.sweep.driver import BatchSizer, CellRun, RunProgressLine, show_duration, show_rate
 
 
 @pytest.fixture(scope="module")

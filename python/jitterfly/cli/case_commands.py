@@ -28,7 +28,7 @@ from ..fields import (
     shorten,
 )
 from ..imbalance import Arrival, Speed
-from ..network import Network
+from ..network import USUAL_NETWORK, Network
 from ..question import (
     ARRIVAL,
     EFFORT,
@@ -45,7 +45,6 @@ from ..question import (
 from ..replay import MAX_RANKS, check_levels, check_size
 from ..syntax import read_count, read_network, read_noise_texts
 from ..units import show_size
-from . import schedule
 from .options import (
     add_parameters,
     integer,
@@ -72,6 +71,7 @@ from .output import (
     tell,
     write_with_picture,
 )
+from .run import executing_schedule, refuse_options
 
 if TYPE_CHECKING:
     from ..studies import Study
@@ -92,6 +92,30 @@ _TRACE_OPTIONS = (
 )
 _TRACE_NETWORK = "kind=loggops,L=1us,o=20ns,gamma=1e-10"
 _TRACE_NOISE = "period=10us,duration=3us,start=stationary"
+# Options of `explain` that are for cases alone, and those for schedules alone.
+_OF_CASES = dict.fromkeys(
+    (
+        "at",
+        "arrival",
+        "barrier",
+        "L_factor",
+        "G_factor",
+        "ranks",
+        "algorithm",
+        "collective",
+        "message_bytes",
+        "cycles",
+        "compute_time",
+    )
+)
+_OF_EXPLAINED = dict.fromkeys(("slowest", "path_picture", "operations_csv", "path_csv"))
+_EXPLAINED_FILES = {
+    **PICTURE,
+    "path_picture": lambda explanation, path: explanation.plot_paths(path),
+    "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path),
+    "operations_csv": lambda explanation, path: explanation.operations_to_csv(path),
+    "path_csv": lambda explanation, path: explanation.critical_path().to_csv(path),
+}
 
 
 @question
@@ -277,7 +301,7 @@ def add_explain(commands: Any) -> None:
     add_picture(parser)
     add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
         "them; the table and --json have those that wait least and most for others")  # fmt: skip
-    schedule.add_explain_options(parser)
+    _add_schedule_options(parser)
     add_json(parser)
     parser.set_defaults(run=_run_explain)
 
@@ -287,7 +311,7 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     from ..schedule.schedule import looks_like_schedule
 
     if chosen.file is not None and looks_like_schedule(chosen.file):
-        schedule.explain_schedule(chosen)
+        _explain_schedule(chosen)
         return
     started = time.monotonic()
     check_files(chosen, _FILES)
@@ -295,12 +319,12 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     # One realization has no intervals: a table of them would be empty.
     integer(chosen.realizations, "realizations", 2, MAX_REALIZATIONS)
     if chosen.file is None:  # what a file is for shows when it is read
-        schedule.check_case_options(chosen)
+        _check_case_options(chosen)
     case, seed, where = case_of(chosen)
     if not isinstance(case, Case):
-        schedule.explain_cell(chosen, case, seed, where)
+        _explain_cell(chosen, case, seed, where)
         return
-    schedule.check_case_options(chosen)
+    _check_case_options(chosen)
     rules = library(chosen) if chosen.file is None else None
     if chosen.realizations is None:
         asked["realizations"] = _realizations_for(case)
@@ -325,6 +349,65 @@ def _realizations_for(case: Case) -> int:
         tell(f"jitterfly: {chosen} realizations, as each has {messages:,} messages; --realizations "
              "takes more")  # fmt: skip
     return chosen
+
+
+def _add_schedule_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `explain` takes for a schedule alone."""
+    from ..schedule.explain import ScheduleExplainQuestion
+
+    group = parser.add_argument_group("of a schedule (APP.goal)")
+    add_parameters(group, ScheduleExplainQuestion, file=True)
+    add = group.add_argument
+    add("--path-picture", type=Path, metavar="FILE", help="which operations are on the critical "
+        "path in what share of realizations, over ranks and time: .png, .pdf or .svg")  # fmt: skip
+    add("--operations-csv", type=Path, metavar="FILE", help="all operations that are on any "
+        "critical path, with that share")  # fmt: skip
+    add("--path-csv", type=Path, metavar="FILE", help="the critical path of the slowest "
+        "realization, operation by operation")  # fmt: skip
+
+
+def _check_case_options(chosen: argparse.Namespace) -> None:
+    """Raise ValueError where `explain` was given options of a schedule for a case."""
+    refuse_options(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
+
+
+def _explain_schedule(chosen: argparse.Namespace) -> None:
+    """Explain the schedule that `chosen.file` names."""
+    refuse_options(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
+    _explain_path(chosen, chosen.file, {"network": USUAL_NETWORK})
+
+
+def _explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: str) -> None:
+    """Explain the schedule of a cell of the study that `chosen.file` names."""
+    from ..schedule import ScheduleCase
+
+    assert isinstance(case, ScheduleCase)
+    if case.order == "arrival":
+        tell("jitterfly: explained in the order of operations without noise, which is not the "
+             "study's")  # fmt: skip
+    known = {"network": case.network, "noise": case.noise, "speed": case.speed, "seed": seed}
+    _explain_path(chosen, case.schedule.path, known, where)
+
+
+def _explain_path(
+    chosen: argparse.Namespace, path: Path, known: dict[str, Any], where: str | None = None
+) -> None:
+    from ..schedule import explain_schedule as explain
+    from ..schedule.explain import ScheduleExplainQuestion
+
+    started = time.monotonic()
+    check_files(chosen, _EXPLAINED_FILES)
+    asked = values_of(chosen, ScheduleExplainQuestion, known)
+    if chosen.realizations is None and chosen.slowest is not None:
+        asked["realizations"] = 1000
+    # Of a cell the study says what options would.
+    with executing_schedule(chosen, path, asked, started, told=where is None) as phases:
+
+        def show(done: int, count: int) -> None:
+            phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
+
+        explanation = explain(**asked, progress=show)
+    give_answer(explanation, chosen, _EXPLAINED_FILES, started, cell=where or None)
 
 
 def add_compare_measured(commands: Any) -> None:

@@ -178,7 +178,7 @@ def _run(chosen: argparse.Namespace) -> None:
     from ..files import write_whole
     from ..find_noise_files import files_from
     from ..studies import parse_study
-    from ..studies.validation import check_name
+    from ..studies.study import check_name
     from .run import check_study
 
     path: Path = chosen.file

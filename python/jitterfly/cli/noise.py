@@ -598,7 +598,7 @@ def _show_several(args: argparse.Namespace) -> None:
     """Compare files: a line for each of their parts."""
     from ..measured import Detours, Histogram
     from ..measured.description import LEVEL, comparison_table, describe
-    from ..results.text_table import aligned_table
+    from ..results.tables import aligned_table
 
     if args.out is not None:
         raise ValueError(f"--out: of {len(args.files)} files there is a table and no picture")

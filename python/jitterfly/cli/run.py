@@ -1,4 +1,4 @@
-"""Command `jitterfly run`: run, resume or forecast a study; write its table, data and picture."""
+"""Command `jitterfly run`: run, resume or forecast a study; run a GOAL schedule under noise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import os
 import re
 import shlex
 import textwrap
-from collections.abc import Callable, Sequence
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +24,22 @@ from ..fields import (
     first_few,
     some_are,
 )
+from ..network import USUAL_NETWORK
+from ..progress import Phases
 from ..syntax import split_outside
-from . import schedule
-from .options import add_backend, integer
-from .output import add_json, print_json, progress_stream, tell, warn_without_matplotlib
+from .options import add_backend, add_parameters, integer, tell_understood, values_of
+from .output import (
+    PICTURE,
+    add_json,
+    add_picture,
+    check_files,
+    give_answer,
+    print_json,
+    progress_stream,
+    show_phases,
+    tell,
+    warn_without_matplotlib,
+)
 
 WORKERS = """\
 workers:
@@ -41,6 +56,22 @@ All of them give the same samples, to the last bit.
 """
 RUN_FILES = ("summary.csv", "records/", "store.json", "study.toml")
 """What a run leaves in its directory, besides pictures."""
+SCHEDULES = """\
+schedules:
+  run APP.goal --noise FILE
+                   a schedule of an application: GOAL text or LogGOPSim's binary. --noise is a noise
+                   file or K=V,..., as for `slowdown`. --network has L, o, g, G, O and S. A machine
+                   of nodes has them for each level: "8: L=300ns,o=100ns; L=1us,o=200ns"
+"""
+# Options of `run` that are for studies alone, and what they are without being given.
+_OF_STUDIES = {
+    "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
+    "device_model": None, "workers": None, "devices": "all", "on_error": "stop", "force": False,
+}  # fmt: skip
+_OF_SCHEDULES = dict.fromkeys(
+    ("noise", "network", "speed", "picture", "order", "order_checks", "marks", "marks_csv")
+)
+_RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(path)}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +133,7 @@ def add_parser(commands: Any) -> None:
         description="Run a study of your own (`jitterfly init` writes one), or one that comes with "
         "jitterfly: `jitterfly run list` names them. A file of that name here comes first. Or run "
         "an application's schedule (GOAL) under noise.",
-        epilog=WORKERS + schedule.EPILOG,
+        epilog=WORKERS + SCHEDULES,
     )
     run.add_argument("study", type=Path, metavar="STUDY.toml|NAME|list|APP.goal")
     run.add_argument("--realizations", metavar="N", help="per cell, instead of the study's budget")
@@ -137,7 +168,7 @@ def add_parser(commands: Any) -> None:
         "--shard", metavar="I/N", help="only this part of the cells, from 1/N to N/N; 1/1: all"
     )
     add_options(run)
-    schedule.add_options(run)
+    _add_schedule_options(run)
     add_json(run)
     run.set_defaults(run=_run)
 
@@ -170,8 +201,8 @@ def run_study(study: Any, out: Path, **options: Any) -> Any:
     from ..progress import timed_phase
     from ..results import Results
     from ..store import export
-    from ..store.export import keep_numbers
     from ..store.numbers import NUMBERS, Numbers
+    from ..store.store import keep_numbers
     from ..sweep import run
 
     check_study(study)
@@ -233,8 +264,8 @@ def _run(chosen: argparse.Namespace) -> int:
         _list(chosen.json)
         return 0
     if looks_like_schedule(chosen.study):
-        return schedule.run_schedule(chosen)
-    schedule.check_study_options(chosen)
+        return _run_schedule(chosen)
+    _check_study_options(chosen)
     _check_device_model(chosen)
     if chosen.dry_run and chosen.devices != "all":
         raise ValueError("--devices is for a run: --dry-run tells the time on one GPU")
@@ -480,8 +511,8 @@ def run_as_json(store: Any) -> dict[str, Any]:
     """A run for programs: a row for each cell, observable and statistic; claims and notes."""
     from ..results import Results
     from ..results.tables import notes
-    from ..store.export import read_numbers
     from ..store.numbers import COLUMNS, Numbers
+    from ..store.store import read_numbers
 
     study = store.study
     numbers = Numbers.of(store) if store.is_part else read_numbers(store.path)
@@ -524,3 +555,119 @@ def show(store: Any) -> None:
         print("\nClaims, and what was found (95 % intervals in brackets):")
         for judge in extensions.judges():
             print(judge.report(results, min(100, terminal_width())))
+
+
+def _add_schedule_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that only a schedule takes."""
+    from ..schedule.simulate import ScheduleQuestion
+
+    group = parser.add_argument_group("of a schedule (APP.goal)")
+    add_parameters(group, ScheduleQuestion, file=True)
+    add = group.add_argument
+    add("--marks-csv", type=Path, metavar="FILE", help="when each mark is reached, and the time "
+        "since the one before")  # fmt: skip
+    add_picture(group, "a picture of the distribution")
+
+
+def _check_study_options(chosen: argparse.Namespace) -> None:
+    """Raise ValueError where a study was given options of a schedule.
+
+    Of a pipe nobody knows what will come out of it.
+    """
+    given = any(getattr(chosen, name) != left_out for name, left_out in _OF_SCHEDULES.items())
+    if given and chosen.study.is_fifo():
+        raise ValueError(
+            f"{chosen.study} is a pipe, and a schedule must be a file, as it is read twice; write "
+            "what comes out of it to a file first"
+        )
+    refuse_options(
+        chosen, _OF_SCHEDULES, "is for a schedule (APP.goal)", f"{chosen.study} is a study"
+    )
+
+
+def refuse_options(
+    chosen: argparse.Namespace, left_out: dict[str, Any], what: str, given: str
+) -> None:
+    """Raise ValueError where one of the options `left_out` differs from its default."""
+    for name, value in left_out.items():
+        if getattr(chosen, name) != value:
+            raise ValueError(f"{chosen.options[name]} {what}, and {given}: leave it out")
+
+
+def _check_schedule_started_once() -> None:
+    """Raise ValueError where a launcher or a job array started the command several times."""
+    from ..executors import check_not_copies
+    from ..launchers import world_size, world_variables
+
+    try:
+        check_not_copies()
+    except ValueError:
+        what, variables = f"the launcher started {world_size()} processes", world_variables()
+    else:
+        if not os.environ.get("SLURM_ARRAY_TASK_ID"):
+            return
+        tasks = os.environ.get("SLURM_ARRAY_TASK_COUNT", "several")
+        if tasks == "1":
+            return
+        what, variables = f"this is one of {tasks} tasks of a Slurm array", ["SLURM_ARRAY_TASK_ID"]
+    without = " ".join(f"-u {name}" for name in variables)
+    raise ValueError(
+        f"{what}, and each of them would run the whole schedule: start one, which takes all "
+        "processors (srun -n 1, mpiexec -n 1); or, if each is to run a schedule or a seed of its "
+        f"own: `env {without} jitterfly run ...`"
+    )
+
+
+def _run_schedule(chosen: argparse.Namespace) -> int:
+    """Run the schedule that `chosen.study` names; the exit status."""
+    from ..schedule import simulate_schedule
+    from ..schedule.simulate import ScheduleQuestion
+
+    refuse_options(chosen, _OF_STUDIES, "is for a study", f"{chosen.study} is a schedule")
+    _check_schedule_started_once()
+    started = time.monotonic()
+    if chosen.marks_csv is not None and chosen.marks is None:
+        raise ValueError("--marks-csv needs --marks, which says what marks are")
+    check_files(chosen, _RUN_FILES)
+    asked = values_of(chosen, ScheduleQuestion, {"network": USUAL_NETWORK})
+    if chosen.backend == "cuda" and asked.get("threads") is not None:
+        raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
+    if asked.get("order_checks") is not None and chosen.order == "arrival":
+        raise ValueError(
+            "--order-checks is for --order noise-free, and --order is arrival: give one"
+        )
+    with executing_schedule(chosen, chosen.study, asked, started) as phases:
+
+        def show(done: int, count: int) -> None:
+            phases(f"simulating {count:,} realizations", done / count, 1.0)
+
+        result = simulate_schedule(**asked, progress=show)
+    give_answer(result, chosen, _RUN_FILES, started)
+    return 0
+
+
+@contextmanager
+def executing_schedule(
+    chosen: argparse.Namespace, path: Path, asked: dict[str, Any], begun: float, told: bool = True
+) -> Iterator[Phases]:
+    """Read a schedule into `asked`, say what options were read as, and execute it in the block.
+
+    There is no warning of a scarce recording, which the notes of the answer have as well. And
+    Ctrl-C says that nothing is kept, as of a study something is.
+    """
+    from ..case import ScarceRecordingWarning
+    from ..schedule import Schedule
+
+    with show_phases(begun) as phases:
+        phases(f"reading {path}")
+        asked["schedule"] = Schedule.read(path)
+        if told:
+            tell_understood(asked["network"], asked.get("noise", ()), chosen.network is not None)
+        phases(f"ordering {asked['schedule'].operations:,} operations")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScarceRecordingWarning)
+            try:
+                yield phases
+            except KeyboardInterrupt as stop:
+                by = f"{stop}; " if str(stop) else ""
+                raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None

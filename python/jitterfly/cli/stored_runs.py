@@ -92,8 +92,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _status(chosen: argparse.Namespace) -> None:
-    from ..results.tables import status
-    from ..results.text_table import MAX_ROWS_IN_ALL
+    from ..results.tables import MAX_ROWS_IN_ALL, status
     from ..store.cell_progress import run_progress
     from .output import terminal_width
 
@@ -230,9 +229,9 @@ def _compare(chosen: argparse.Namespace) -> None:
 def _merge(chosen: argparse.Namespace) -> int:
     from ..store import export, merge
     from ..store.cell_progress import ProgressWriter
-    from ..store.export import keep_numbers
     from ..store.merge import missing_shards
     from ..store.run_directory import shards_in
+    from ..store.store import keep_numbers
 
     sources = chosen.shards or shards_in(chosen.out)
 
@@ -270,7 +269,7 @@ def _merge(chosen: argparse.Namespace) -> int:
 
 def _export(chosen: argparse.Namespace) -> int:
     from ..store import export
-    from ..store.export import check_path, read_numbers
+    from ..store.store import check_path, read_numbers
 
     check_path(chosen.file)
     numbers = read_numbers(chosen.results)

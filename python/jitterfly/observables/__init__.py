@@ -1,16 +1,20 @@
 """Observables of each realization, their statistics and targets; where to add a new one.
 
-A kind of observable is a class in `completion` or `cycle_time` that registers itself, and its
-import below. It reads the
-latest rank of a row of ready times, the earliest, or the mean over ranks (`spread_variants`), which
-is what the engine keeps: another statistic over ranks is first one of `Observation` in
-cuda/core/program.h. `statistics` computes a statistic by its name; `targets.decide` says when a
-cell has enough realizations.
+A kind of observable is a class in `completion` that registers itself, and its import below. It
+reads the latest rank of a row of ready times, the earliest, or the mean over ranks
+(`spread_variants`), which is what the engine keeps: another statistic over ranks is first one of
+`Observation` in cuda/core/program.h. `statistics` computes a statistic by its name;
+`targets.decide` says when a cell has enough realizations.
 """
 
 from .completion import (
+    MIN_CYCLES,
     Completion,
+    CycleGain,
+    CycleSlowdown,
+    CycleTime,
     Gain,
+    OfCycles,
     OptimalT,
     Overhead,
     OwnTime,
@@ -18,7 +22,6 @@ from .completion import (
     SinceArrival,
     Slowdown,
 )
-from .cycle_time import MIN_CYCLES, CycleGain, CycleSlowdown, CycleTime, OfCycles
 from .measure import Column, LinearForm, Measure, MeasureFamily, Piece, Ticks
 from .observable import NOISE_FREE, OF_A_CYCLE, Observable, Select, read_observable
 from .statistics import STATISTICS, Observed, check_statistic, quantile_share

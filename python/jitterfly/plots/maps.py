@@ -21,7 +21,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from ..results import Results
 from ..results.figures import axis_title, evenly, number_axes, shown_names
 from ..results.results import WIDE, Grid, grids_of_maps
-from ..results.text_table import short
+from ..results.tables import short
 from ..studies import Study
 from . import style
 from .style import wrapped

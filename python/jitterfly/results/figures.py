@@ -1,6 +1,6 @@
 """Axes of figures and tables (ticks, scale, labels), and kinds of figures: what each needs.
 
-A kind is a name in `studies.validation.FIGURES`, and in `plots.draw` the module that draws it.
+A kind is a name in `studies.study.FIGURES`, and in `plots.draw` the module that draws it.
 Other packages add a `FigureKind` (`extensions`).
 """
 
@@ -16,7 +16,7 @@ from .. import extensions
 from ..fields import check_choice, first_few, is_real_number
 from ..observables import OF_A_CYCLE, Observable, Target
 from ..studies import Study, axis_unit, value_text
-from ..studies.validation import FIGURES, check_figure_name
+from ..studies.study import FIGURES, check_figure_name
 
 _LOG_RANKS_FROM = 4.0  # times the fewest: a collective's steps grow with the logarithm
 

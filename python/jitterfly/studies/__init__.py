@@ -1,6 +1,6 @@
 """Studies (parameter sweeps): TOML files, axes, grid of cells, observables, targets.
 
-`toml` reads one and `validation` checks it, and `grid` makes the cells of its `axes`.
+`toml` reads one, `study` checks it, and `grid` makes the cells of its `axes`.
 """
 
 from .axes import Axis

@@ -1,7 +1,6 @@
 """Running of a study's cells: batches, worker processes, MPI, GPUs, shards, resume.
 
-`driver` deals out the work, to the workers of `jitterfly.executors`; `batches` says how much of it
-at once.
+`driver` deals out batches of the work, to the workers of `jitterfly.executors`.
 """
 
 from .driver import CellsFailed, Shard, Stopped, run

@@ -22,8 +22,8 @@ from ..store import Store
 from ..store.records import MAX_OWN_FILES
 from ..store.store import MAX_DATA_BYTES, MAX_EARLY_COLUMNS
 from ..studies import Cell, Study
-from .batches import BATCH_BYTES, Batch, BatchResult, run_batch
 from .device_models import DEVICE_MODELS, calls, estimate
+from .driver import BATCH_BYTES, Batch, BatchResult, run_batch
 
 _TRIED = 7  # cells, from the one of least work to the one of most
 _ABREAST = 32  # realizations of a try, if there is time: many are computed side by side

@@ -17,7 +17,7 @@ from jitterfly.progress import show_duration
 from jitterfly.results import Results
 from jitterfly.results.figures import check_figure
 from jitterfly.store import Store
-from jitterfly.store.export import export, keep_numbers
+from jitterfly.store.store import export, keep_numbers
 from jitterfly.studies import Study, load_study
 from jitterfly.studies.toml import shipped_folder
 from jitterfly.sweep import CellsFailed, Stopped, run
