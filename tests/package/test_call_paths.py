@@ -107,7 +107,7 @@ def test_a_study_runs_through_few_files(entered):
     """Of them its noise and its four observables have a file each, `completion` what they share."""
     files = entered[1]
     assert {"program.py", "store/store.py", "sweep/driver.py"} <= files
-    assert len(files) <= 27
+    assert len(files) <= 26
 
 
 def test_slowdown_goes_through_few_files(entered):
@@ -127,4 +127,4 @@ def test_the_command_that_runs_a_study_goes_through_few_files(entered):
     """From the words of the command to the table and the picture that it makes."""
     files = entered[4]
     assert {"cli/run.py", "studies/toml.py", "sweep/driver.py", "results/tables.py"} <= files
-    assert len(files) <= 61
+    assert len(files) <= 56
