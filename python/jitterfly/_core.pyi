@@ -63,88 +63,8 @@ class Program:
     def has_copies(self) -> bool: ...
     @property
     def load_bytes(self) -> tuple[int, int]: ...
-    def add_periodic(
-        self,
-        period: int,
-        duration: int,
-        stationary: bool,
-        node_ranks: int = 1,
-        phases: Ticks | None = None,
-        in_compute: bool = True,
-        in_communication: bool = True,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
-    ) -> None: ...
-    def add_renewal(
-        self,
-        gap: Delay,
-        duration: Delay,
-        stationary: tuple[int, Delay, Delay] | None = None,
-        node_ranks: int = 1,
-        in_compute: bool = True,
-        in_communication: bool = True,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
-    ) -> None: ...
-    def add_trace(
-        self,
-        starts: Ticks,
-        ends: Ticks,
-        length: int,
-        offsets: Ticks | None = None,
-        node_ranks: int = 1,
-        in_compute: bool = True,
-        in_communication: bool = True,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
-    ) -> None: ...
-    def add_traces(
-        self,
-        recordings: Sequence[tuple[Ticks, Ticks, int]],
-        of_ranks: npt.NDArray[np.integer[Any]],
-        node_ranks: int = 1,
-        in_compute: bool = True,
-        in_communication: bool = True,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-        bursts: tuple[Delay, Delay, tuple[int, Delay, Delay], int] | None = None,
-    ) -> None: ...
-    def add_step(
-        self,
-        delay: Delay,
-        at_send: bool,
-        node_ranks: int = 1,
-        in_compute: bool = True,
-        in_communication: bool = True,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-    ) -> None: ...
-    def add_rank_delay(
-        self,
-        delay: Delay,
-        node_ranks: int = 1,
-        once: bool = False,
-        hosts: npt.NDArray[np.bool_] | None = None,
-    ) -> None: ...
-    def add_rank_speed(
-        self, factor: Delay, node_ranks: int = 1, hosts: npt.NDArray[np.bool_] | None = None
-    ) -> None: ...
-    def add_message(
-        self,
-        delay: Delay,
-        node_ranks: int = 1,
-        begin: int = ...,
-        end: int = ...,
-        hosts: npt.NDArray[np.bool_] | None = None,
-    ) -> None: ...
+    # Each kind of noise is added by a method of its own: bindings/noise.cpp has them, with their
+    # arguments. `Noise.apply` takes any program, so that a new kind needs nothing here.
     def add_weather(
         self,
         delay: Delay,
@@ -152,16 +72,6 @@ class Program:
         begin: int = ...,
         end: int = ...,
         way: int = 0,
-        cost: int = -1,
-        hosts: npt.NDArray[np.bool_] | None = None,
-    ) -> None: ...
-    def add_jitter(
-        self,
-        duration: int,
-        survival: Words,
-        node_ranks: int = 1,
-        begin: int = ...,
-        end: int = ...,
         cost: int = -1,
         hosts: npt.NDArray[np.bool_] | None = None,
     ) -> None: ...
