@@ -17,12 +17,16 @@ from support import scale
 from support.paths import TESTS
 
 MODULES = [
-    "jitterfly.cli.advise", "jitterfly.cli.parser", "jitterfly.cli.run", "jitterfly.cli.slowdown",
-    "jitterfly.plots.draw", "jitterfly.store.store", "jitterfly.sweep",
+    "jitterfly.advice", "jitterfly.cli.advise", "jitterfly.cli.parser", "jitterfly.cli.run",
+    "jitterfly.cli.slowdown", "jitterfly.plots.draw", "jitterfly.store.store", "jitterfly.sweep",
     "jitterfly_papers.cli.fit_and_budget", "matplotlib.backends.backend_agg", "matplotlib.figure",
     "pytest", "scipy.special",
 ]  # fmt: skip
-OF_FULL_SCALE = ["netCDF4", "scipy.optimize", "scipy.stats", "xarray", "zarr"]
+OF_FULL_SCALE = [
+    "dask.array", "distributed", "jitterfly_papers.claims.judge_studies",
+    "jitterfly_papers.plots.inference", "matplotlib.style", "netCDF4", "pyarrow.pandas_compat",
+    "scipy.fftpack", "scipy.optimize", "scipy.stats", "xarray", "zarr",
+]  # fmt: skip
 # What is called in the forked processes; then nothing is imported any more.
 OF_TESTS = [
     "support.killed_commands", "support.run_study", "support.sweep_cases", "support.frozen_modules",
