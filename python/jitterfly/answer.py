@@ -1,4 +1,4 @@
-"""Answers to questions: typed columns, rows and notes, from which every form of them is made.
+"""Answers to questions: typed columns, rows, notes; how an estimate is printed (`show`).
 
 A class of answers says what its columns are, what stands in its notes, and which function draws it.
 The text, the CSV, the JSON, the tables of pandas and xarray, and what a notebook shows are one

@@ -56,11 +56,11 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 RARE = 0.999
 """One more, where measured and simulated are enough for its interval."""
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-USUAL_REALIZATIONS = 2000
+DEFAULT_REALIZATIONS = 2000
 COMMON, OWN, OWN_MEAN = "common", "own", "own_mean"
 """Clocks: from when all begin until the last rank has the result; the longest of the ranks' own
 times, each since it left a barrier; the mean of these."""
-USUAL_BARRIER = "dissemination_barrier"
+DEFAULT_BARRIER = "dissemination_barrier"
 _COLUMN = {COMMON: -1, OWN: -3, OWN_MEAN: -1}  # of the samples: own times are max, min, mean
 HIGH, LOW, ALIKE, UNKNOWN = "too long", "too short", "not told apart", "not known"
 _MAX_SAMPLES = 10_000_000
@@ -317,7 +317,7 @@ class CompareMeasuredQuestion(EngineParameters):
     realizations: Count = Count(
         "how many are simulated",
         "As in `simulate`.",
-        default=USUAL_REALIZATIONS,
+        default=DEFAULT_REALIZATIONS,
         low=2,
         high=MAX_REALIZATIONS,
         part=EFFORT,
@@ -432,7 +432,7 @@ def _timed(case: Case, clock: str, mean: bool) -> Case:
     """Return the case that observes the times of a clock; `mean`: over ranks."""
     if clock == COMMON:
         return replace(case, observe="spread") if mean else case
-    return replace(case, barrier=case.barrier or USUAL_BARRIER, observe="own")
+    return replace(case, barrier=case.barrier or DEFAULT_BARRIER, observe="own")
 
 
 def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:

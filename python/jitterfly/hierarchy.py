@@ -24,7 +24,7 @@ _MAX_RANKS = 2**30
 _MAX_LISTED = 2**24
 """Ranks of a case: each message of each step is listed, with its level, which takes memory."""
 _PLACEMENTS = ("block", "cyclic")
-_USUAL_NAMES = ("node", "rack")
+_DEFAULT_NAMES = ("node", "rack")
 """Of the first levels, where they are given none."""
 _NUMBERED = re.compile(r"level ?([1-7])")
 _NAME = re.compile(r"(?!level ?\d|machine$)[A-Za-z][A-Za-z0-9_-]{0,39}")
@@ -189,7 +189,7 @@ class Hierarchy(Network, kind="hierarchy"):
     def level_names(self) -> list[str]:
         """The name of each level below the machine, the innermost first."""
         names = [level.name for level in self.levels if level.size is not None]
-        usual = [*_USUAL_NAMES, *("" for _ in names)]
+        usual = [*_DEFAULT_NAMES, *("" for _ in names)]
         return [
             name or (usual[i] if usual[i] and usual[i] not in names else f"level {i + 1}")
             for i, name in enumerate(names)

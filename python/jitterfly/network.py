@@ -1,8 +1,7 @@
-"""Network models (Hockney, LogGOPS): costs of a message; collectives refuse beyond eager (S).
+"""Network models (Hockney, LogGOPS), `DEFAULT_NETWORK`: costs of a message; eager limit (S).
 
 Each model is one class that makes `Costs` of its parameters (alpha, beta; L, o, g, G, O), in ticks.
 Collectives refuse messages of more than S bytes, whose rendezvous only schedules model.
-`USUAL_NETWORK` is the default.
 """
 
 from __future__ import annotations
@@ -318,7 +317,7 @@ def _combine_ticks(gamma: float, message_bytes: int) -> int:
     return to_ticks(exact(gamma) * message_bytes, "gamma * message_bytes")
 
 
-USUAL_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
+DEFAULT_NETWORK = LogGOPS(L="1us", o="200ns", G="0.1ns")
 """What is taken where no network is given: a fast interconnect of today, about."""
 
 

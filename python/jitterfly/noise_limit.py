@@ -65,7 +65,7 @@ _LONGEST_STEP = 3.0  # of ln p: no first step is longer
 _MAX_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
 _MIN_RATIO = 1e-3  # a slowdown below it is as far below any limit
-_USUAL_TRIES = 25  # values that it takes, about
+_DEFAULT_TRIES = 25  # values that it takes, about
 
 
 def _value_or_words(value: Estimate | str, unit: str) -> str:
@@ -428,7 +428,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
 
             def run(share: float) -> tuple[Case, SlowdownRow]:
                 def part(done: int, count: int) -> None:
-                    report(1 - 1 / (1 + (tried + done / count) / _USUAL_TRIES))
+                    report(1 - 1 / (1 + (tried + done / count) / _DEFAULT_TRIES))
 
                 nonlocal tried
                 noisy = replace(case, noise=[looked_for.noise(share), *others])

@@ -70,7 +70,7 @@ MEASURED, NETWORK = "measured", "network"
 FIT, EXCESS = "fit", "excess"
 """More of them: a line through the base times of several sizes; none, so that it is left out."""
 HIGH, LOW, ALIKE, NONE = "too long", "too short", "not told apart", ""
-USUAL_REALIZATIONS = 20_000
+DEFAULT_REALIZATIONS = 20_000
 _MIN_REALIZATIONS = 500
 _MAX_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
 _ROUNDS = 8  # of corrections
@@ -187,7 +187,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
     realizations: Count = Count(
         "how many are simulated each time",
         "Fewer on so many ranks that it would take long, which a note says.",
-        default=USUAL_REALIZATIONS,
+        default=DEFAULT_REALIZATIONS,
         low=_MIN_REALIZATIONS,
         high=MAX_REALIZATIONS,
         part=EFFORT,

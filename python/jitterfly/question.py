@@ -37,7 +37,7 @@ from .fields import (
     plain_value,
     shorten,
 )
-from .network import MAX_BYTES, USUAL_NETWORK, Network, check_network
+from .network import DEFAULT_NETWORK, MAX_BYTES, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
 from .simulate import Engine
@@ -540,7 +540,7 @@ class CollectiveParameters(Question):
         "what a message costs: kind=loggops (usual) or hockney, and its fields; or levels: '8: "
         "L=300ns,o=100ns; L=1us,o=200ns'",
         'Also as text: ``"L=1us,o=200ns"``.',
-        default=USUAL_NETWORK,
+        default=DEFAULT_NETWORK,
         usual="L=1us,o=200ns,G=0.1ns",
     )
     algorithm: AlgorithmParameter = AlgorithmParameter(

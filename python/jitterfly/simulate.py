@@ -340,7 +340,7 @@ class Engine:
             return np.concatenate(ticks), "cuda" if "cuda" in used else "cpu"
 
 
-USUAL_ENGINE = Engine()
+DEFAULT_ENGINE = Engine()
 
 
 def simulate(
@@ -433,7 +433,7 @@ def simulate_checked(
     case: Case,
     realizations: int,
     seed: int,
-    engine: Engine = USUAL_ENGINE,
+    engine: Engine = DEFAULT_ENGINE,
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
 ) -> Result:

@@ -68,7 +68,7 @@ from .stats.intervals import changed, check_confidence, normal
 from .units import TICKS_PER_SECOND, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, may_lack, unmet_sources
 
-USUAL_REALIZATIONS = 2000
+DEFAULT_REALIZATIONS = 2000
 NOISE_TOO_LATE = (
     "all is over when the noise begins, so that it can hit nothing: give an earlier begin"
 )
@@ -317,7 +317,7 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
     realizations: Count = Count(
         "for each number of ranks",
         "From 2.",
-        default=USUAL_REALIZATIONS,
+        default=DEFAULT_REALIZATIONS,
         low=2,
         high=MAX_REALIZATIONS,
         part=EFFORT,
@@ -654,8 +654,8 @@ def repetition(case: Case) -> str:
 
     Examples
     --------
-    >>> from jitterfly.network import USUAL_NETWORK
-    >>> repetition(Case(4, network=USUAL_NETWORK, cycles=20, compute_time="1ms"))
+    >>> from jitterfly.network import DEFAULT_NETWORK
+    >>> repetition(Case(4, network=DEFAULT_NETWORK, cycles=20, compute_time="1ms"))
     ', 20 cycles with 1 ms of compute time before each'
     """
     before = f"{show_seconds(case.compute_time)} of compute time" if case.compute_time else ""
@@ -736,8 +736,8 @@ def part_in_words(part: Component) -> str:
 
     Examples
     --------
-    >>> from jitterfly.network import USUAL_NETWORK
-    >>> part_in_words(USUAL_NETWORK)
+    >>> from jitterfly.network import DEFAULT_NETWORK
+    >>> part_in_words(DEFAULT_NETWORK)
     'loggops, L = 1 µs, o = 200 ns, G = 100 ps'
     """
     return ", ".join(parts_in_words(part))

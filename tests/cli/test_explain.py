@@ -88,7 +88,7 @@ def test_many_messages_are_followed_in_fewer_realizations(capsys, monkeypatch):
     noise = [*CASE, "--noise", "period=1ms,duration=25us"]
     assert as_json(capsys, "explain", *noise)["realizations"] == 1000
     for messages, count in ((64 * 50, 50), (1, 4)):
-        monkeypatch.setattr("jitterfly.cli.case_commands._USUAL_MESSAGES", messages)
+        monkeypatch.setattr("jitterfly.cli.case_commands._DEFAULT_MESSAGES", messages)
         assert main(["explain", *noise]) == 0
         told = capsys.readouterr()
         assert f"{count} realizations, as each has 64 messages; --realizations takes" in told.err

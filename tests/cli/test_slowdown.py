@@ -17,7 +17,7 @@ from jitterfly.answer import show
 from jitterfly.cli import main
 from jitterfly.fields import naming_options
 from jitterfly.imbalance import OneLate, SlowRanks
-from jitterfly.network import USUAL_NETWORK
+from jitterfly.network import DEFAULT_NETWORK
 from jitterfly.slowdown import part_in_words
 from jitterfly.stats import Estimate
 from jitterfly.units import show_seconds
@@ -36,7 +36,7 @@ def test_rows_are_what_simulate_gives():
     found = jf.slowdown(NOISE, [64, 8], seed=5, realizations=400, message_bytes=16)
     assert [row.ranks for row in found.rows] == [8, 64]
     for row in found.rows:
-        case = jf.Case(row.ranks, network=USUAL_NETWORK, noise=[NOISE], message_bytes=16)
+        case = jf.Case(row.ranks, network=DEFAULT_NETWORK, noise=[NOISE], message_bytes=16)
         result = jf.simulate(case, 400, seed=5)
         samples = result.column("completion")
         assert row.noise_free == result.noise_free[0]
@@ -324,7 +324,7 @@ def test_a_mean_that_rests_on_few_events_says_so():
 
 def test_what_is_the_same_in_each_realization_is_exact():
     """Noise that nothing can hit, or that hits all alike, is no want of events."""
-    found = jf.slowdown(NOISE, [1, 8], realizations=50, network=USUAL_NETWORK)
+    found = jf.slowdown(NOISE, [1, 8], realizations=50, network=DEFAULT_NETWORK)
     assert found.rows[0].mean.low == found.rows[0].mean.high == 0
     step = jf.StepNoise(jf.Constant("14us"))
     (row,) = jf.slowdown(step, 8, realizations=50).rows

@@ -90,6 +90,14 @@ def test_a_word_is_found_without_its_ending_and_at_the_beginning_of_words():
         (["threads", "AVX"], "cuda/cpu/instruction_sets.h"),
         (["detour", "threshold"], "cuda/record/detours.cpp"),
         (["slurm", "resume"], "python/jitterfly/sweep/driver.py"),
+        (["default", "network"], "python/jitterfly/network.py"),
+        (["how", "an", "estimate", "is", "printed"], "python/jitterfly/answer.py"),
+        (["option", "of", "a", "parameter"], "python/jitterfly/cli/options.py"),
+        (["record", "format", "of", "the", "store"], "python/jitterfly/store/records.py"),
+        (["caveat", "interval"], "python/jitterfly/stats/intervals.py"),
+        (["columns", "CSV", "answer"], "python/jitterfly/answer.py"),
+        (["register", "noise", "source"], "python/jitterfly/noise/__init__.py"),
+        (["Ctrl-C", "signal"], "python/jitterfly/cli/process.py"),
     ], 2),
 )  # fmt: skip
 def test_words_in_the_line_in_the_head_or_in_what_a_file_defines(words, file):

@@ -292,7 +292,7 @@ def _widening(x: Floats, error: float, seen: float) -> float:
 
 _NO_EVENT = 1e-9  # as rare as can be: where all samples are the same
 _FIRST_LOOK = 32
-_USUAL_REALIZATIONS = 10_000
+_DEFAULT_REALIZATIONS = 10_000
 _MAX_SECONDS = 1e9
 # Ends of intervals at a look: of a statistic; of a ratio and a difference.
 _STATEMENTS_OF_ONE, _STATEMENTS_OF_TWO = 2, 4
@@ -512,7 +512,7 @@ class Question(EngineParameters):
         # As many looks as there can be: a little more than it takes.
         least = Statistic.named(self.statistic).least(self._error(names, 32)) if self.noise else 0
         if self.realizations is None:
-            usual = max(_USUAL_REALIZATIONS, _TAIL_TIMES * least)
+            usual = max(_DEFAULT_REALIZATIONS, _TAIL_TIMES * least)
             object.__setattr__(self, "realizations", usual)
         elif self.realizations < least:
             raise ValueError(
@@ -536,7 +536,7 @@ class Question(EngineParameters):
 
     def looks(self) -> list[int]:
         """Realizations at which the data are looked at: declared before the first of them."""
-        limit = int(self.realizations or _USUAL_REALIZATIONS)
+        limit = int(self.realizations or _DEFAULT_REALIZATIONS)
         if not self.noise:
             return [1]
         least = Statistic.named(self.statistic).least(self._error(len(self.chosen()), 32))

@@ -31,7 +31,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Forwarding
 from ..case import Case
-from ..simulate import USUAL_ENGINE, Engine, simulate_checked
+from ..simulate import DEFAULT_ENGINE, Engine, simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
 from ..unseen_noise import SourceHits, may_lack, unmet_sources
@@ -193,7 +193,7 @@ def simulate_more(
     group: Sequence[CandidateRuns],
     count: int,
     seed: int,
-    engine: Engine = USUAL_ENGINE,
+    engine: Engine = DEFAULT_ENGINE,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
     """Give a group (of `sharing_simulations`) `count` realizations; how many were simulated."""
@@ -338,7 +338,7 @@ class Race:
         lacks = [one.lacks(count) if of_mean else 0.0 for one in both]
         return BeyondSample(max(one.moved for one in both), *lacks)
 
-    def look_at(self, number: int, count: int, tick: Tick, engine: Engine = USUAL_ENGINE) -> None:
+    def look_at(self, number: int, count: int, tick: Tick, engine: Engine = DEFAULT_ENGINE) -> None:
         """Take `count` realizations of those left, and drop what is slower.
 
         An exception from `tick`, or Ctrl-C, leaves the cell as it was after the look before.

@@ -28,7 +28,7 @@ from ..fields import (
     shorten,
 )
 from ..imbalance import Arrival, Speed
-from ..network import USUAL_NETWORK, Network
+from ..network import DEFAULT_NETWORK, Network
 from ..question import (
     ARRIVAL,
     EFFORT,
@@ -76,9 +76,9 @@ from .run import executing_schedule, refuse_options
 if TYPE_CHECKING:
     from ..studies import Study
 
-_USUAL_REALIZATIONS = 1000
+_DEFAULT_REALIZATIONS = 1000
 _MIN_REALIZATIONS = 4
-_USUAL_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
+_DEFAULT_MESSAGES = 4e7  # in all realizations: about 20 s on two cores
 _FILES = {**PICTURE, "ranks_csv": lambda explanation, path: explanation.ranks_to_csv(path)}
 _TRACE_OPTIONS = (
     "ranks",
@@ -343,9 +343,9 @@ def _run_explain(chosen: argparse.Namespace) -> None:
 def _realizations_for(case: Case) -> int:
     """Return the usual number; of many messages, as many realizations as take about 20 s."""
     messages = max(case.loops[-1].rank_rounds(), 1)
-    fit = round(_USUAL_MESSAGES / messages)
-    chosen = min(max(fit, _MIN_REALIZATIONS), _USUAL_REALIZATIONS)
-    if chosen < _USUAL_REALIZATIONS:
+    fit = round(_DEFAULT_MESSAGES / messages)
+    chosen = min(max(fit, _MIN_REALIZATIONS), _DEFAULT_REALIZATIONS)
+    if chosen < _DEFAULT_REALIZATIONS:
         tell(f"jitterfly: {chosen} realizations, as each has {messages:,} messages; --realizations "
              "takes more")  # fmt: skip
     return chosen
@@ -374,7 +374,7 @@ def _check_case_options(chosen: argparse.Namespace) -> None:
 def _explain_schedule(chosen: argparse.Namespace) -> None:
     """Explain the schedule that `chosen.file` names."""
     refuse_options(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
-    _explain_path(chosen, chosen.file, {"network": USUAL_NETWORK})
+    _explain_path(chosen, chosen.file, {"network": DEFAULT_NETWORK})
 
 
 def _explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: str) -> None:

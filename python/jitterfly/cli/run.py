@@ -24,7 +24,7 @@ from ..fields import (
     first_few,
     some_are,
 )
-from ..network import USUAL_NETWORK
+from ..network import DEFAULT_NETWORK
 from ..progress import Phases
 from ..syntax import split_outside
 from .options import add_backend, add_parameters, integer, tell_understood, values_of
@@ -629,7 +629,7 @@ def _run_schedule(chosen: argparse.Namespace) -> int:
     if chosen.marks_csv is not None and chosen.marks is None:
         raise ValueError("--marks-csv needs --marks, which says what marks are")
     check_files(chosen, _RUN_FILES)
-    asked = values_of(chosen, ScheduleQuestion, {"network": USUAL_NETWORK})
+    asked = values_of(chosen, ScheduleQuestion, {"network": DEFAULT_NETWORK})
     if chosen.backend == "cuda" and asked.get("threads") is not None:
         raise ValueError("--threads is for the CPU backend, and --backend is cuda: give one")
     if asked.get("order_checks") is not None and chosen.order == "arrival":

@@ -77,7 +77,7 @@ from .simulate import Prepared, ScheduleParameters
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-USUAL_EXPLAINED = 100
+DEFAULT_EXPLAINED = 100
 PATH_PARTS = ("compute", "message CPU", "latency", "bytes", "gap")
 BOUND_BY = ("start", "CPU", "required", "message", "rendezvous", "way out", "way in")
 """By what an operation can be held up last, in the order of the engine's numbers."""
@@ -655,7 +655,7 @@ class ScheduleExplainQuestion(ScheduleParameters):
     realizations: Count = Count(
         "how many are explained; with `slowest`, simulated",
         "They are those of `simulate_schedule`.",
-        default=USUAL_EXPLAINED,
+        default=DEFAULT_EXPLAINED,
         low=1,
         high=MAX_REALIZATIONS,
         part=EFFORT,

@@ -1,4 +1,4 @@
-"""Confidence intervals: mean (t; wider for rare events), quantile (order statistics); 30 runs.
+"""Confidence intervals: mean (t; wider for rare events), quantile (order statistics); caveats.
 
 The interval of a mean is wider where few events decide it (`RareEvents`). Noise that the sample did
 not meet at all is not seen here: `expected_hits` asks the case for it. Those of a study's

@@ -1,4 +1,4 @@
-"""Files of records (.jfr): samples and summaries in append-only blocks, written in the background.
+"""Record format of a store (.jfr): samples, summaries in append-only blocks; background writer.
 
 A file holds the records of one variant, of one cell, or of many: each says what it is of.
 
