@@ -93,18 +93,19 @@ void add_rank_delay(Program& p, const HostDelay& delay, std::int64_t node_ranks,
 }
 
 void add_rank_speed(Program& p, const HostDelay& factor, std::int64_t node_ranks,
-                    const OnRanks& hosts) {
-  p.add_rank_speed(factor, node_ranks, acts_on(hosts));
+                    const OnRanks& hosts, Tick holds) {
+  p.add_rank_speed(factor, node_ranks, acts_on(hosts), holds);
 }
 
 void add_message(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin, Tick end,
-                 const OnRanks& hosts) {
-  p.add_message(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts)});
+                 const OnRanks& hosts, std::uint64_t links, Tick holds) {
+  p.add_message(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts), {}, holds}, links);
 }
 
 void add_weather(Program& p, const HostDelay& delay, std::int64_t node_ranks, Tick begin, Tick end,
-                 Tick way, std::int32_t cost, const OnRanks& hosts) {
-  p.add_weather(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts)}, way, cost);
+                 Tick way, std::int32_t cost, const OnRanks& hosts, Tick holds) {
+  p.add_weather(delay, {node_ranks, true, true, {begin, end}, acts_on(hosts), {}, holds}, way,
+                cost);
 }
 
 void add_jitter(Program& p, Tick duration, const WordArray& survival, std::int64_t node_ranks,
@@ -121,7 +122,7 @@ Ticks apply(const HostDelay& d, const WordArray& u) {
 }
 
 Ticks draw(const HostDelay& d, std::uint64_t seed, std::uint32_t purpose, std::uint32_t key,
-           std::uint32_t realization, std::uint32_t first, std::uint32_t count) {
+           std::uint32_t realization, std::uint64_t first, std::uint32_t count) {
   Ticks out(static_cast<py::ssize_t>(count));
   Tick* data = out.mutable_data();
   for (std::uint32_t i = 0; i < count; ++i)
@@ -176,6 +177,10 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
       .def("largest_of", &largest_of, py::arg("seed"), py::arg("purpose"), py::arg("draws"))
       .def_readonly("largest", &HostDelay::largest);
 
+  m.def("uniform",
+        [](std::uint64_t seed, std::uint32_t purpose, std::uint32_t key, std::uint32_t realization,
+           std::uint64_t number) { return uniform64(seed, purpose, number, key, realization); });
+
   const auto node_ranks = py::arg("node_ranks") = 1;
   const auto compute = py::arg("in_compute") = true;
   const auto communication = py::arg("in_communication") = true;
@@ -183,6 +188,7 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
   const auto end = py::arg("end") = INT64_MAX;
   const auto hosts = py::arg("hosts") = py::none();
   const auto bursts = py::arg("bursts") = py::none();
+  const auto holds = py::arg("holds") = 0;
   program
       .def("add_periodic", &add_periodic, py::arg("period"), py::arg("duration"),
            py::arg("stationary"), node_ranks, py::arg("phases") = py::none(), compute,
@@ -199,10 +205,11 @@ void bind_noise(py::module_& m, py::class_<Program>& program) {
            communication, begin, end, hosts)
       .def("add_rank_delay", &add_rank_delay, py::arg("delay"), node_ranks, py::arg("once") = false,
            hosts)
-      .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks, hosts)
-      .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end, hosts)
+      .def("add_rank_speed", &add_rank_speed, py::arg("factor"), node_ranks, hosts, holds)
+      .def("add_message", &add_message, py::arg("delay"), node_ranks, begin, end, hosts,
+           py::arg("links") = 0, holds)
       .def("add_weather", &add_weather, py::arg("delay"), node_ranks, begin, end,
-           py::arg("way") = 0, py::arg("cost") = -1, hosts)
+           py::arg("way") = 0, py::arg("cost") = -1, hosts, holds)
       .def("add_jitter", &add_jitter, py::arg("duration"), py::arg("survival"), node_ranks, begin,
            end, py::arg("cost") = -1, hosts);
 }

@@ -40,6 +40,7 @@ struct Scope {
   Window window{INT64_MIN, INT64_MAX};
   ActsOn hosts{};
   std::optional<OnAndOff> bursts{};  // of sources of intervals
+  Tick holds = 0;                    // for how long a draw of weather, or of lossy links, does
 };
 
 using ListedMessages = std::shared_ptr<const std::vector<ListedMessage>>;
@@ -87,7 +88,8 @@ class Program {
   void add_traces(const std::vector<Recording>& recordings,
                   const std::vector<std::int32_t>& of_ranks, const Scope& scope);
   void add_step(const HostDelay& delay, bool at_send, const Scope& scope);
-  void add_message(const HostDelay& delay, const Scope& scope);
+  // `links`: 2^64 times the share of links whose messages are delayed; 0: all of them.
+  void add_message(const HostDelay& delay, const Scope& scope, std::uint64_t links = 0);
   // The weather of the network: every message takes longer by a delay that is drawn once, or with
   // way > 0 by so much of this time as is drawn. Then it is added for each cost, as jitter is.
   void add_weather(const HostDelay& delay, const Scope& scope, Tick way = 0,
@@ -96,8 +98,10 @@ class Program {
   void add_rank_delay(const HostDelay& delay, std::int64_t node_ranks, bool once,
                       const ActsOn& hosts = {});
   // A rank takes longer by a factor for what it computes and combines, one for a realization;
-  // `factor`: see noise/rank_speed.h. Costs are known by then.
-  void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks, const ActsOn& hosts = {});
+  // `factor`: see noise/rank_speed.h. Costs are known by then. `holds`: for how long a draw does;
+  // 0: for the whole realization.
+  void add_rank_speed(const HostDelay& factor, std::int64_t node_ranks, const ActsOn& hosts = {},
+                      Tick holds = 0);
   double largest_factor() const { return largest_factor_; }  // of all drawn speeds together
   // The number of hits of a message depends on its transit. So one source of jitter is added
   // several times: for exchanges and forwards (cost -1), and for each cost entry of kMessage steps.

@@ -26,7 +26,11 @@ enum Purpose : std::uint32_t {
   kForwardJitter = 18,
   kRankDelay = 32,  // to 32 + kMaxRankDelays - 1
   kRankSpeed = 48,  // to 48 + kMaxRankSpeeds - 1
-  kWeather = 64,    // to 64 + kMaxWeathers - 1
+  kSpeedSpells = 56,
+  kWeather = 64,  // to 64 + kMaxWeathers - 1
+  kWeatherSpells = 72,
+  kLossyLinks = 80,  // to 80 + kMaxLossy - 1
+  kLossySpells = 88,
   // To each of these the number of the source among those of its role is added. A new one takes the
   // next free hundred, below 0x1000, where those of congestion begin (congestion/permutations.h).
   kMorePhases = 0x100,

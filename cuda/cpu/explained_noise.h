@@ -49,8 +49,8 @@ struct ExplainedNoise {
                          Tick other, const Time& id) const {
     Tick work = own;
     for (std::int32_t k = 0; k < sources.speed_count; ++k) {
-      const Tick slow =
-          sources.speeds[k].slowed(sources.keys, work, id.t, sources.realization, sources.words);
+      const Tick slow = sources.speeds[k].slowed(sources.keys, work, id.t, sources.realization, t.t,
+                                                 sources.words);
       slower[k] = slow - work;
       work = slow;
     }

@@ -41,6 +41,7 @@ NodeSize Program::node_size(const Scope& scope) const {
   require(!scope.bursts || (scope.bursts->node_ranks >= 1 && scope.bursts->node_ranks <= ranks() &&
                             scope.bursts->off.largest > 0),
           "bursts need times off, and node_ranks from 1 to the number of ranks");
+  require(scope.holds == 0 || scope.holds >= kShortestSpell, "a draw must hold for 2^13 ticks");
   return NodeSize::of(scope.node_ranks);
 }
 
@@ -285,8 +286,8 @@ Tick Program::longest_own_work() const {
   return most;
 }
 
-void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks,
-                             const ActsOn& hosts) {
+void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks, const ActsOn& hosts,
+                             Tick holds) {
   require(speeds.size() < kMaxRankSpeeds, "at most 8 speeds of ranks");
   require(costs.combine == 0 || std::none_of(steps.begin(), steps.end(),
                                              [](const Step& s) { return s.kind == kExchange; }),
@@ -295,9 +296,13 @@ void Program::add_rank_speed(const HostDelay& factor, std::int64_t node_ranks,
   require(static_cast<double>(longest_own_work()) * largest_factor_ * largest <
               static_cast<double>(kLongestSlowed),
           "what a rank computes or combines at a time must take less than 2^60 ticks");
-  const NodeSize nodes = node_size({.node_ranks = node_ranks, .hosts = hosts});
-  const auto purpose = static_cast<std::uint32_t>(kRankSpeed + speeds.size());
-  speeds.push_back({factor.append_to(words), nodes, purpose, append_hosts(hosts)});
+  const NodeSize nodes = node_size({.node_ranks = node_ranks, .hosts = hosts, .holds = holds});
+  const auto number = static_cast<std::uint32_t>(speeds.size());
+  speeds.push_back({factor.append_to(words),
+                    nodes,
+                    kRankSpeed + number,
+                    append_hosts(hosts),
+                    {holds, kSpeedSpells + number}});
   largest_factor_ *= largest;
 }
 
@@ -343,12 +348,20 @@ void Program::add_step_message(std::size_t cost, const MessageDelay& delay) {
   ++m.count;
 }
 
-void Program::add_message(const HostDelay& delay, const Scope& scope) {
+void Program::add_message(const HostDelay& delay, const Scope& scope, std::uint64_t links) {
   // Jitter has to be added by add_jitter: its draws have numbers of their own.
   require(delay.delay.kind != kCountedDelay || !delay.delay.certain,
           "delays that count events are jitter");
   const NodeSize nodes = node_size(scope);
-  const MessageDelay d = numbered_delay(messages, delay, nodes, append_window(scope));
+  MessageDelay d = numbered_delay(messages, delay, nodes, append_window(scope));
+  if (links > 0) {
+    const auto n = std::count_if(messages.begin(), messages.end(),
+                                 [](const MessageDelay& other) { return other.links.share > 0; });
+    require(n < std::int64_t{kMaxLossy}, "at most 8 sources of lossy links");
+    const auto j = static_cast<std::uint32_t>(n);
+    d.links = {links, kLossyLinks + j, {scope.holds, kLossySpells + j}};
+    d.window.end = std::min(d.window.end, INT64_MAX - 1);  // so that it is not drawn beforehand
+  }
   messages.push_back(d);
   for (std::size_t cost = 0; cost < message_costs.size(); ++cost) add_step_message(cost, d);
 }
@@ -390,6 +403,7 @@ void Program::add_weather(const HostDelay& delay, const Scope& scope, Tick way, 
     d.window = append_window(scope);
     d.window.end = std::min(d.window.end, INT64_MAX - 1);  // so that it is not drawn beforehand
     d.original_purpose = d.copy_purpose = d.forward_purpose = purpose;
+    d.spells = {scope.holds, purpose - kWeather + kWeatherSpells};
     return d;
   };
   if (cost >= 0) {

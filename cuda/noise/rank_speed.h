@@ -1,4 +1,4 @@
-// Speed of ranks, drawn: one slowness factor for each rank and realization.
+// Speed of ranks, drawn: a slowness factor for each rank and realization, or for each spell of it.
 #pragma once
 
 #include "noise/step_delay.h"
@@ -20,11 +20,14 @@ struct RankSpeed {
   NodeSize nodes;  // whose ranks share a draw
   std::uint32_t purpose;
   Hosts hosts;  // others keep their speed
+  Spells spells;
 
   // How long work takes that the ranks would do in time `work`, if it were not for this source.
+  // `t`: when it begins. It is done at the speed of that spell.
   template <class Seed, class T, class R>
-  JF_HD T slowed(Seed seed, T work, T ranks, R realization, const std::uint64_t* words) const {
-    T drawn = drawn_delay(factor, seed, purpose, 0, nodes.of_rank(ranks), realization, words);
+  JF_HD T slowed(Seed seed, T work, T ranks, R realization, T t, const std::uint64_t* words) const {
+    T drawn =
+        delay_of_spell(factor, spells, seed, purpose, nodes.of_rank(ranks), realization, t, words);
     drawn = hosts.only(drawn, drawn - drawn, ranks, words);  // 0 stands for 1
     if constexpr (sizeof(T) == sizeof(Tick)) {
       return times_factor(work, speed_factor(static_cast<std::uint64_t>(drawn)));

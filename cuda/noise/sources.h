@@ -372,7 +372,7 @@ JF_HD_COLD T slowed_step(const SourcesOf<R>& s, StepRole role, std::uint64_t dra
                          Tick own, Tick other, T ranks) {
   T work = ranks - ranks + own;
   for (std::int32_t k = 0; k < s.speed_count && own != 0; ++k)
-    work = s.speeds[k].slowed(s.keys, work, ranks, s.realization, s.words);
+    work = s.speeds[k].slowed(s.keys, work, ranks, s.realization, t, s.words);
   return s.step(role, draw, *next, t, work + other, own + other == 0, ranks);
 }
 

@@ -3,6 +3,7 @@
 
 #include "noise/factor.h"
 #include "noise/intervals.h"
+#include "noise/spells.h"
 
 namespace jf {
 
@@ -35,6 +36,52 @@ JF_HD T drawn_delay(const Delay& delay, Seed seed, std::uint32_t purpose, std::u
     return each;
   }
 }
+
+// One delay for all of a realization, or for the spell in which time t lies.
+template <class Seed, class T, class R>
+JF_HD T delay_of_spell(const Delay& delay, const Spells& spells, Seed seed, std::uint32_t purpose,
+                       T nodes, R realization, T t, const std::uint64_t* words) {
+  if (spells.length == 0) return drawn_delay(delay, seed, purpose, 0, nodes, realization, words);
+  const auto one = [&](Tick node, std::uint32_t number, Tick at) JF_INLINE {
+    const std::uint64_t spell = spells.number(seed, static_cast<std::uint32_t>(node), number, at);
+    return drawn_delay(delay, seed, purpose, spell, node, number, words);
+  };
+  if constexpr (sizeof(T) == sizeof(Tick)) {
+    return one(nodes, realization, t);
+  } else {
+    T each{};
+    for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+      each[k] = one(nodes[k], lane(realization, k), t[k]);
+    return each;
+  }
+}
+
+// Links that lose messages: a share of them, for a realization or a spell.
+struct LossyLinks {
+  std::uint64_t share = 0;  // 2^64 times; 0: messages of all links are delayed
+  std::uint32_t purpose = 0;
+  Spells spells{};
+
+  // What is drawn for messages to some nodes, on the lossy links; else 0. `t`: when they leave.
+  template <class Seed, class T, class R>
+  JF_HD T only(T drawn, Seed seed, T nodes, R realization, T t) const {
+    if (share == 0) return drawn;
+    const auto lossy = [&](Tick to, std::uint32_t number, Tick at) JF_INLINE {
+      const auto node = static_cast<std::uint32_t>(to);
+      const std::uint64_t spell = spells.number(seed, node, number, at);
+      return Spells::both_halves(seed, purpose, spell, node, number) < share;
+    };
+    if constexpr (sizeof(T) == sizeof(Tick)) {
+      return drawn != 0 && lossy(nodes, realization, t) ? drawn : 0;
+    } else {
+      T each{};
+      for (unsigned k = 0; k < sizeof(T) / sizeof(Tick); ++k)
+        if (drawn[k] != 0 && lossy(nodes[k], lane(realization, k), t[k])) each[k] = drawn[k];
+      return each;
+    }
+  }
+};
+constexpr std::uint32_t kMaxLossy = 8;
 
 // Lengthens the CPU work of a step by a draw.
 struct StepDelay {
@@ -73,9 +120,12 @@ struct MessageDelay {
   NodeSize nodes;  // whose ranks share a draw
   Window window;
   std::uint32_t original_purpose, copy_purpose, forward_purpose;
-  std::int32_t once;  // one draw for all messages of a realization: the weather of the network
+  // One draw for all messages of a realization, or of a spell: the weather of the network.
+  std::int32_t once;
   // Of weather that lengthens messages by a part of their way: how long that is. Else 0.
   Tick way;
+  Spells spells;
+  LossyLinks links;
 
   // The purpose of this source's draws. `purpose`: that of jitter for the same type of message.
   JF_HD std::uint32_t purpose_of(std::uint32_t purpose) const {
@@ -88,10 +138,16 @@ struct MessageDelay {
   template <class Seed, class T, class R>
   JF_HD T of(Seed seed, std::uint32_t purpose, std::uint64_t draw, T ranks, R realization,
              T departure, const std::uint64_t* words) const {
-    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), once ? 0u : draw,
-                                nodes.of_rank(ranks), realization, words);
-    if (window.always()) return drawn;  // which is never so of weather
-    return window.only(way == 0 ? drawn : part_of_way(drawn), departure, ranks, words);
+    const T node = nodes.of_rank(ranks);
+    if (once) {
+      const T drawn = delay_of_spell(delay, spells, seed, original_purpose, node, realization,
+                                     departure, words);
+      return window.only(way == 0 ? drawn : part_of_way(drawn), departure, ranks, words);
+    }
+    const T drawn = drawn_delay(delay, seed, purpose_of(purpose), draw, node, realization, words);
+    if (window.always()) return drawn;  // which is never so of weather and of lossy links
+    return window.only(links.only(drawn, seed, node, realization, departure), departure, ranks,
+                       words);
   }
 
  private:

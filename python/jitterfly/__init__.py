@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .case import IneffectiveNoiseWarning as IneffectiveNoiseWarning
     from .case import IneffectiveSpeedWarning as IneffectiveSpeedWarning
     from .case import ScarceRecordingWarning as ScarceRecordingWarning
+    from .case import UnseenChangeWarning as UnseenChangeWarning
     from .case import UnusedCostWarning as UnusedCostWarning
     from .compare_measured import Agreement as Agreement
     from .compare_measured import compare_measured as compare_measured
@@ -116,7 +117,7 @@ _NAMES = {
     "algorithms.library_choice": "LibraryRules",
     "backends": "BackendError UnusedGPUWarning info",
     "case": "Case IneffectiveNoiseWarning IneffectiveSpeedWarning ScarceRecordingWarning"
-    " UnusedCostWarning",
+    " UnseenChangeWarning UnusedCostWarning",
     "compare_measured": "Agreement compare_measured",
     "explain": "Explanation explain",
     "hierarchy": "Hierarchy",

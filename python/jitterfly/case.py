@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from functools import partial
 from pathlib import Path
@@ -589,6 +590,10 @@ class ScarceRecordingWarning(UserWarning):
     """Measured noise of which few detours decide, that may be load, or does not fit the nodes."""
 
 
+class UnseenChangeWarning(UserWarning):
+    """A piece of work, which has one factor, is longer than the time a drawn speed `holds`."""
+
+
 class IneffectiveSpeedWarning(UserWarning):
     """Ranks are slow at what the case, or the schedule, does not do."""
 
@@ -671,10 +676,20 @@ def warn_of_ineffective_sources(
             warnings.warn(message, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
 
 
-def warn_of_doubts(told: Iterable[str]) -> None:
-    """Warn of what measured noise leaves open: see `doubts`."""
-    for text in told:
-        warnings.warn(text, ScarceRecordingWarning, stacklevel=stacklevel_of_user())
+def warn_of_doubts(measured: Iterable[str], unseen: Iterable[str]) -> None:
+    """Warn of what measured noise leaves open, and of changes that are not seen: see `doubts`."""
+    for category, told in ((ScarceRecordingWarning, measured), (UnseenChangeWarning, unseen)):
+        for text in told:
+            warnings.warn(text, category, stacklevel=stacklevel_of_user())
+
+
+@contextmanager
+def without_warnings_of_doubts() -> Iterator[None]:
+    """Have no warnings of doubts in the block, where the notes of an answer have them as well."""
+    with warnings.catch_warnings():
+        for category in (ScarceRecordingWarning, UnseenChangeWarning):
+            warnings.simplefilter("ignore", category)
+        yield
 
 
 def warn_of_ineffective_speeds(cases: Iterable[Workload]) -> None:

@@ -681,7 +681,9 @@ def _answer(asked: ExplainQuestion) -> Explanation:
 
     Warns
     -----
-    IneffectiveNoiseWarning, IneffectiveSpeedWarning, ScarceRecordingWarning, UnusedCostWarning
+    IneffectiveNoiseWarning, IneffectiveSpeedWarning, ScarceRecordingWarning
+        As `simulate`.
+    UnseenChangeWarning, UnusedCostWarning
         As `simulate`.
 
     Examples
@@ -698,7 +700,7 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     case, realizations, seed, threads = asked.case, asked.realizations, asked.seed, asked.threads
     warn_of_ineffective_noise(case)
     warn_of_unused_costs([case])
-    warn_of_doubts(case.doubts())
+    warn_of_doubts(case.measured_doubts(), case.unseen_changes())
     check_run_arguments(realizations, seed, "cpu", threads, asked.progress, 0)
     _check_explainable(case)
     available = memory.available_bytes()

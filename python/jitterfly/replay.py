@@ -137,7 +137,9 @@ class _ButterflyCycle:
 _STEP_DRAWS = {RECEIVE: 0x500, SEND: 0x600, COMPUTE: 0x700}
 _MESSAGE_DRAWS = {ORIGINAL: 0x800, COPY: 0x900, FORWARD: 0xA00}
 _FIRST_JITTER_DRAWS = {ORIGINAL: 16, COPY: 17, FORWARD: 18}
-_WEATHER = 64
+# Of draws that hold for a time: of what is drawn, and of the phase.
+_WEATHER = 64, 72
+_LOSSY = 80, 88
 _LOAD_ROLE = {ORIGINAL: 0, FORWARD: 1, COPY: 2}  # of rows of loads (cuda/noise/link_loads.h)
 _MORE_JITTER_DRAWS = {ORIGINAL: 0xB00, COPY: 0xC00, FORWARD: 0xD00}
 
@@ -156,6 +158,7 @@ class DrawnNoise:
         if case.is_routed:
             self._load = case.compiled_steps.load
             self._rows, self._loads = core.loads(self.program, seed, realization)
+        self._lossy: dict[int, int] = {}  # numbers of sources of lossy links, by the ordinal
         numbers: Counter[str] = Counter()
         source: Any
         for source in case.placed_noise:
@@ -164,6 +167,8 @@ class DrawnNoise:
             if source.kind == "step":
                 self._steps.append((source, number, source.table().delay()))
             elif source.kind == "message":
+                if source.lossy:
+                    self._lossy[number] = len(self._lossy)
                 self._messages.append((source, number, source.table().delay()))
             elif source.kind == "weather":
                 self._weathers.append((source, number, source.table().delay()))
@@ -209,17 +214,33 @@ class DrawnNoise:
                 purpose = (
                     _MORE_JITTER_DRAWS[kind] + ordinal if ordinal else _FIRST_JITTER_DRAWS[kind]
                 )
-            total += self._draw(source, delay, purpose, receiver, sent, cycle, number)
+            late = self._draw(source, delay, purpose, receiver, sent, cycle, number)
+            if late and source.kind == "message" and source.lossy:
+                found = self._of_spell(source, self._lossy[ordinal], _LOSSY, receiver, sent)
+                late *= core.uniform(*found) < source.links_threshold()
+            total += late
         for source, ordinal, delay in self._weathers:
             acts = source.acts_on(self.case.ranks)
             if acts is None or acts[receiver]:
-                key = receiver // node_ranks(source.shared, self.case.ranks)
-                drawn = delay.draw(self.seed, _WEATHER + ordinal, key, self.realization, 0, 1)[0]
+                found = self._of_spell(source, ordinal, _WEATHER, receiver, sent)
+                drawn = delay.draw(*found, 1)[0]
                 total += source.of_way(int(drawn), self.case.costs.transit)
         if self._load:
             row = self._rows[_LOAD_ROLE[kind], DRAWS_PER_CYCLE * cycle + number]
             total += self._load * int(self._loads[row, receiver])
         return total
+
+    def _of_spell(
+        self, source: Any, ordinal: int, purposes: tuple[int, int], rank: int, time: int
+    ) -> tuple[int, int, int, int, int]:
+        """Return what names the draw of a rank that holds at `time`, up to its number."""
+        key = rank // node_ranks(source.shared, self.case.ranks)
+        purpose, of_phase = (one + ordinal for one in purposes)
+        if source.holds is None:
+            return self.seed, purpose, key, self.realization, 0
+        holds = to_ticks(source.holds)
+        phase = core.uniform(self.seed, of_phase, key, self.realization, 0) * holds >> 64
+        return self.seed, purpose, key, self.realization, (time + phase) // holds
 
     def _draw(
         self,

@@ -403,6 +403,8 @@ def simulate(
     ScarceRecordingWarning
         A few detours of a recording decide: it has hardly any, or a realization takes as much CPU
         time from it as a tenth of its length; or it may be the load of a busy machine.
+    UnseenChangeWarning
+        A piece of work is longer than the time for which a drawn speed `holds`.
     UnusedCostWarning
         The collective takes no time, although `gamma` is given: it combines nothing.
     UnusedGPUWarning
@@ -424,7 +426,7 @@ def simulate(
     """
     warn_of_ineffective_noise(check_case(case))
     warn_of_unused_costs([case])
-    warn_of_doubts(case.doubts())
+    warn_of_doubts(case.measured_doubts(), case.unseen_changes())
     engine = Engine.of(backend, threads, devices)
     return simulate_checked(case, realizations, seed, engine, progress, first_realization)
 

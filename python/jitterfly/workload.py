@@ -1,13 +1,13 @@
 """`Workload`: base of what a study simulates: a collective (`Case`) or a schedule (`ScheduleCase`).
 
-Also which of its noise can act, and what its measured noise leaves open.
+Also which of its noise can act, and what that leaves open.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -194,10 +194,25 @@ class Workload(ABC):
         return any(self.random_sources) and sum(map(self.is_delayed_by, self.noise)) == 1
 
     def doubts(self) -> list[str]:
+        """List, in words, what the measured noise leaves open, and which changes are not seen."""
+        return self.measured_doubts() + self.unseen_changes()
+
+    def measured_doubts(self) -> list[str]:
         """List, in words, what the measured noise leaves open."""
         if not any(isinstance(one, TraceNoise) for one in self.placed_noise):
             return []
         return doubts_of(self.placed_noise, self.network, self.work_per_cycle())
+
+    def unseen_changes(self) -> list[str]:
+        """List, in words, the sources that change within a piece of work, which has one draw."""
+        return unseen_changes(self.noise, map(self.max_work, self.noise))
+
+
+def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[str]:
+    """List, in words, the sources that change within a piece of work, which has one draw."""
+    sources = enumerate(zip(noise, work, strict=True))
+    return [f"{name_in_case(i, one.kind)}: {told}" for i, (one, own) in sources
+            if (told := one.unseen_change(own))]  # fmt: skip
 
 
 def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[str]:

@@ -55,6 +55,7 @@ inline jf::Scope read_scope() {
   s.window.begin = read<Tick>();
   s.window.end = read<Tick>();
   for (const auto acts : read_many<int>()) s.hosts.push_back(static_cast<std::uint8_t>(acts));
+  s.holds = read<Tick>();
   if (!read<bool>()) return s;
   const jf::HostDelay on = read_delay(), off = read_delay();
   const auto share = read<std::uint64_t>();
@@ -112,9 +113,10 @@ inline void read_source(jf::Program& p) {
     const bool once = read<bool>();
     p.add_rank_delay(read_delay(), scope.node_ranks, once, scope.hosts);
   } else if (role == "rank_speed") {
-    p.add_rank_speed(read_delay(), scope.node_ranks, scope.hosts);
+    p.add_rank_speed(read_delay(), scope.node_ranks, scope.hosts, scope.holds);
   } else if (role == "message") {
-    p.add_message(read_delay(), scope);
+    const auto links = read<std::uint64_t>();
+    p.add_message(read_delay(), scope, links);
   } else if (role == "jitter") {
     const auto cost = read<std::int32_t>();
     const auto duration = read<Tick>();

@@ -92,6 +92,8 @@ NOISES = {
     "bursts": tuple(replace(s, bursts=BURSTS) for s in (PERIODIC, RENEWAL, TRACE, STATIONARY)),
     "one in bursts": (replace(PERIODIC, bursts=replace(BURSTS, node_ranks=3)),),
     "weather": (Weather(SMOOTH, node_ranks=2**30), MESSAGE, Weather(SMOOTH, node_ranks=3)),
+    "spells": (Weather(SMOOTH, node_ranks=2, holds=2 * 10**6), MESSAGE,
+               replace(MESSAGE, links=2**63, holds=10**6), replace(MESSAGE, links=2**61)),
     "everything": (SEND, RENEWAL, JITTER, PERIODIC, RECEIVE, TRACE, replace(MESSAGE, node_ranks=2)),
 }  # fmt: skip
 PROGRAMS = {

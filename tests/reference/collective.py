@@ -161,7 +161,7 @@ class Collective:
         received = self.originals[level - 1][1]
         mine = self.data[level - 1]
         assert mine.isdisjoint(received), "an input would be combined twice"
-        work = run.costs.receive + run.slowed(self.rank, run.costs.combine)
+        work = run.costs.receive + run.slowed(self.rank, run.costs.combine, now)
         ready = run.noise.receive(self.rank, now, work, self.cycle, level - 1)
         self._reach(level, mine | received, ready)
         self.busy = ready

@@ -61,7 +61,6 @@ class ButterflyRun:
         self.everyone = frozenset(range(self.ranks))
         self.arrivals = ()  # per cycle, or once for all: how late each rank is
         self.factors = None  # exact, of each rank's own work
-        self._slowed = {}  # the same by rank and work: drawn once for all cycles
         self._random = Random(order) if order is not None else None
         self._heap = []
         self._sequence = 0
@@ -119,11 +118,9 @@ class ButterflyRun:
         """CPU time of work of its own, all but what the network takes, before speeds are drawn."""
         return work if self.factors is None else round(work * self.factors[rank])
 
-    def slowed(self, rank, work):
-        """The same in this realization."""
-        if (rank, work) not in self._slowed:
-            self._slowed[rank, work] = self.noise.slowed(rank, self.usual(rank, work))
-        return self._slowed[rank, work]
+    def slowed(self, rank, work, t):
+        """The same in this realization, of work that begins at t."""
+        return self.noise.slowed(rank, self.usual(rank, work), t)
 
     # What a test uses.
 

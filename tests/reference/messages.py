@@ -43,7 +43,8 @@ class MessageCase:
     steps partners are 1 for a work, 2 for a delay of each rank, added, and where these begin in
     `rank_times`. `rank_delays`: a delay, ranks that share it, whether it is drawn once, and
     whether it acts on each rank. `combines`: of each cost entry, what of `receive` is the time to
-    combine; `rank_speeds`: a factor, as a delay, ranks that share it, and whether it acts on each.
+    combine; `rank_speeds`: a factor, as a delay, ranks that share it, whether it acts on each,
+    and for how long it holds.
     """
 
     ranks: int
@@ -60,7 +61,7 @@ class MessageCase:
     rank_times: tuple[int, ...] = ()
     rank_delays: tuple[tuple[object, int, bool, tuple[bool, ...]], ...] = ()
     combines: tuple[int, ...] = ()
-    rank_speeds: tuple[tuple[object, int, tuple[bool, ...]], ...] = ()
+    rank_speeds: tuple[tuple[object, int, tuple[bool, ...], int], ...] = ()
     log2_ranks: int = field(init=False)
     mirrors = (1,)  # of copies
 
@@ -90,9 +91,9 @@ class MessageCase:
         for delay, node_ranks, once, hosts in self.rank_delays:
             program.add_rank_delay(delay=core_delay(core, delay), node_ranks=node_ranks, once=once,
                                    hosts=np.array(hosts))  # fmt: skip
-        for factor, node_ranks, hosts in self.rank_speeds:
+        for factor, node_ranks, hosts, holds in self.rank_speeds:
             program.add_rank_speed(factor=core_delay(core, factor), node_ranks=node_ranks,
-                                   hosts=np.array(hosts))  # fmt: skip
+                                   hosts=np.array(hosts), holds=holds)  # fmt: skip
         for cost, source in self.jitters:
             source.apply(core, program, cost=cost)
 

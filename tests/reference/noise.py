@@ -36,10 +36,15 @@ class Source:
     begin: int
     end: int
     hosts: tuple[bool, ...] | None = None
+    holds: int = 0  # for how long a draw does; 0: for the whole realization
 
     def key(self, rank):
         """The stream of a rank's draws."""
         return rank // self.node_ranks
+
+    def spell(self, t, phase):
+        """The number of the draw that holds at t; `phase`: the uniform of the one at time 0."""
+        return (t + (phase * self.holds >> 64)) // self.holds if self.holds else 0
 
     def acts_on(self, rank):
         return self.hosts is None or self.hosts[rank]
@@ -51,6 +56,8 @@ class Source:
         """Where and when it acts, as the engine takes it."""
         names = ("node_ranks", "begin", "end", "in_compute", "in_communication")
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        if self.holds:
+            found["holds"] = self.holds
         return found | ({} if self.hosts is None else {"hosts": np.array(self.hosts)})
 
 
@@ -318,12 +325,14 @@ class RankDelay(Source):
 class RankSpeed(Source):
     """Makes what a rank computes and combines longer by a factor, the same in all cycles.
 
-    `factor` is a table of times, in which 10^12 ticks are 1, and so are 0.
+    `factor` is a table of times, in which 10^12 ticks are 1, and so are 0. Where it `holds` for a
+    time only, work takes the factor of its begin.
     """
 
     factor: Delay
     node_ranks: int = 1
     hosts: tuple[bool, ...] | None = None
+    holds: int = 0
 
     role = "speed"
 
@@ -371,13 +380,18 @@ class Jitter(Source):
 
 @dataclass(frozen=True)
 class MessageDelay(Source):
-    """Lengthens the way of each message by a draw of its own."""
+    """Lengthens the way of each message by a draw of its own.
+
+    With `links`, 2^64 times a share, only of those to links that a draw makes lossy.
+    """
 
     delay: Delay
     node_ranks: int = 1
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    links: int = 0
+    holds: int = 0
 
     role = "message"
 
@@ -385,12 +399,15 @@ class MessageDelay(Source):
         return philox.MESSAGE[message] + ordinal
 
     def apply(self, core, program):
-        program.add_message(delay=core_delay(core, self.delay), **self.scope())
+        links = {"links": self.links} if self.links else {}
+        program.add_message(delay=core_delay(core, self.delay), **self.scope(), **links)
 
 
 @dataclass(frozen=True)
 class Weather(Source):
-    """Lengthens the way of each message by one draw of a realization, or by a part of that way.
+    """Lengthens the way of each message by one draw of a realization, or of a spell of it.
+
+    It is a delay, or a part of that way.
 
     `way`: how long messages are on it, if they all are alike, and `delay` draws a part: 10^12 ticks
     are all of it. `parted`: the same, where messages say how long they are on it.
@@ -403,6 +420,7 @@ class Weather(Source):
     begin: int = MIN
     end: int = MAX
     hosts: tuple[bool, ...] | None = None
+    holds: int = 0
 
     role = "weather"
 

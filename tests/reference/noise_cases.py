@@ -17,6 +17,7 @@ from .noise import (
     Weather,
 )
 from .random_noise import (
+    KINDS,
     ROLES,
     ends,
     in_bursts,
@@ -248,12 +249,19 @@ def weather_case(rng):
     case = rng.choice(families)(rng)
     weathers = []
     for _ in range(rng.randint(1, 3)):
-        shared = {"node_ranks": rng.choice([case.ranks, random_nodes(rng, case.ranks)])}
+        shared = {"node_ranks": rng.choice([case.ranks, random_nodes(rng, case.ranks)]),
+                  "holds": rng.choice([0, 0, 2**13, 10**5])}  # fmt: skip
         if case.costs.transit and rng.random() < 0.5:
             parts = random_delay(rng, 3 * 10**12)
             weathers.append(Weather(parts, way=case.costs.transit, **shared))
         else:
             weathers.append(Weather(random_delay(rng, rng.choice([3, 300])), **shared))
+    for _ in range(rng.randint(0, 2)):
+        links = rng.choice([1, 2**62, 2**63, 2**64 - 1])
+        delay = random_delay(rng, rng.choice([3, 300]), KINDS[:-1])
+        holds = rng.choice([0, 2**13, 10**5])
+        nodes = random_nodes(rng, case.ranks)
+        weathers.append(MessageDelay(delay, node_ranks=nodes, links=links, holds=holds))
     return replace(case, others=(*case.others, *on_hosts(rng, weathers, case.ranks)))
 
 

@@ -11,7 +11,11 @@ JITTER_COPY = 17
 JITTER_FORWARD = 18
 RANK_DELAY = 32
 RANK_SPEED = 48
+SPEED_SPELLS = 56
 WEATHER = 64
+WEATHER_SPELLS = 72
+LOSSY_LINKS = 80
+LOSSY_SPELLS = 88
 JITTER = {"original": JITTER_ORIGINAL, "copy": JITTER_COPY, "forward": JITTER_FORWARD}
 # Of further sources of the same role: to these the source's ordinal is added.
 MORE_PHASES = 0x100

@@ -102,7 +102,8 @@ class Process(Collective):
             self.held[block] = mine | ranks
         network = run.network.between(op.peer, self.rank)
         work = run.prices(op, network)[0]
-        work += run.slowed(self.rank, network.combine(op.bytes)) if op.combines else 0
+        if op.combines:
+            work += run.slowed(self.rank, network.combine(op.bytes), now)
         done = run.noise.receive(self.rank, now, work, self.cycle, op.number)
         run.at(done, 0, CPU, self._go_on)
 
@@ -145,7 +146,7 @@ class ProgramRun(ButterflyRun):
     def with_forwards(self, after):
         """The same realization, not executed yet, with so many forwards."""
         other = copy.copy(self)
-        other.after, other._heap, other._slowed = after, [], {}
+        other.after, other._heap = after, []
         return other
 
     def _prepare(self):

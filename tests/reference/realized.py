@@ -23,6 +23,7 @@ class RealizedNoise:
         self._of_role = defaultdict(list)  # sources with their ordinals
         self._intervals = []  # those of them that have any, with the ordinals of their bursts
         self._bursts = 0
+        self._lossy = {}  # numbers among sources of lossy links, by the ordinal
         for source in sources:
             self.add(source)
 
@@ -30,6 +31,8 @@ class RealizedNoise:
         """One more source, behind the others of its role."""
         same = self._of_role[source.role]
         same.append((source, len(same)))
+        if source.role == "message" and source.links:
+            self._lossy[len(same) - 1] = len(self._lossy)
         if isinstance(source, Intervals):
             self._intervals.append((*same[-1], self._bursts))
             self._bursts += source.bursts is not None
@@ -47,12 +50,12 @@ class RealizedNoise:
         """When the compute phase's work is done that begins at t; no work, no phase."""
         if work == 0:
             return t
-        return self._work(rank, t, self.slowed(rank, work), "compute", cycle, 0)
+        return self._work(rank, t, self.slowed(rank, work, t), "compute", cycle, 0)
 
-    def slowed(self, rank, work):
-        """How long a rank takes to compute or combine what usually takes `work`."""
+    def slowed(self, rank, work, t):
+        """How long a rank takes to compute or combine what usually takes `work`, begun at t."""
         for source, ordinal in self._of_role["speed"]:
-            u = self._uniform(source, philox.RANK_SPEED + ordinal, rank, 0, 0)
+            u = self._of_spell(source, ordinal, philox.RANK_SPEED, philox.SPEED_SPELLS, rank, t)
             work = source.slowed(u, work) if source.acts_on(rank) else work
         return work
 
@@ -78,9 +81,14 @@ class RealizedNoise:
             u = self._uniform(source, source.purpose(message, ordinal), receiver, cycle, number)
             on_the_way = source.role == "jitter" and transit is not None
             late = source.on_the_way(transit, u) if on_the_way else source.delay(u)
+            if late and source.role == "message" and source.links:
+                u = self._of_spell(source, self._lossy[ordinal], philox.LOSSY_LINKS,
+                                   philox.LOSSY_SPELLS, receiver, sent)  # fmt: skip
+                late = late if u < source.links else 0
             total += self._in_window(source, receiver, sent, late, "message")
         for source, ordinal in self._of_role["weather"]:
-            u = self._uniform(source, philox.WEATHER + ordinal, receiver, 0, 0)
+            u = self._of_spell(source, ordinal, philox.WEATHER, philox.WEATHER_SPELLS, receiver,
+                               sent)  # fmt: skip
             total += self._in_window(source, receiver, sent, source.late(u, transit), "message")
         for source, _ in self._of_role["congestion"]:
             late = source.late(message, receiver, cycle, number)
@@ -113,6 +121,13 @@ class RealizedNoise:
         if end > t + work:
             self.seen["interrupted"] += 1
         return end
+
+    def _of_spell(self, source, ordinal, purpose, phase_purpose, rank, t):
+        """The draw that holds at t, of the only ones of the realization."""
+        (seed, realization), key = self._draw, source.key(rank)
+        phase = philox.uniform64(seed, phase_purpose + ordinal, key, realization, 0)
+        spell = source.spell(t, phase)
+        return philox.uniform64(seed, purpose + ordinal, key, realization, spell)
 
     def _uniform(self, source, purpose, rank, cycle, number):
         seed, realization = self._draw

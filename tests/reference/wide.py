@@ -27,8 +27,11 @@ class WideNoise:
         self._horizon = horizon
         self._sources = []
         self._known = {}
+        self._lossy = {}  # numbers among sources of lossy links, by the ordinal
         roles = Counter()
         for source in sources:
+            if source.role == "message" and source.links:
+                self._lossy[roles["message"]] = len(self._lossy)
             self._sources.append((source, roles[source.role]))
             roles[source.role] += 1
         self._intervals = {compute: self._union(compute) for compute in (False, True)}
@@ -58,10 +61,15 @@ class WideNoise:
                     delays = apply(source.delay, uniforms)
                 else:
                     delays = np.array([source.delay(u) for u in uniforms.tolist()])
+                if source.role == "message" and source.links:
+                    lossy = self._of_spell(source, self._lossy[ordinal], philox.LOSSY_LINKS,
+                                           philox.LOSSY_SPELLS, sent)  # fmt: skip
+                    delays = np.where([u < source.links for u in lossy], delays, 0)
                 total += np.where(self._acts(source, sent), delays, 0)
             elif source.role == "weather":
-                uniforms = self._step_uniforms(source, philox.WEATHER + ordinal, 0, 0)
-                delays = np.array([source.late(u, None) for u in uniforms.tolist()])
+                uniforms = self._of_spell(source, ordinal, philox.WEATHER, philox.WEATHER_SPELLS,
+                                          sent)  # fmt: skip
+                delays = np.array([source.late(u, None) for u in uniforms])
                 total += np.where(self._acts(source, sent), delays, 0)
         return total
 
@@ -100,6 +108,17 @@ class WideNoise:
         seed, realization = self._draw
         streams = self._ranks // source.node_ranks
         return draw(seed, purpose, streams, realization, number)
+
+    def _of_spell(self, source, ordinal, purpose, phase_purpose, times):
+        """The draw of each rank that holds at its time."""
+        if not source.holds:
+            return self._uniforms(source, purpose + ordinal, 0, draw=uniform64).tolist()
+        (seed, realization), found = self._draw, []
+        for key, t in zip((self._ranks // source.node_ranks).tolist(), times.tolist(), strict=True):
+            phase = philox.uniform64(seed, phase_purpose + ordinal, key, realization, 0)
+            spell = source.spell(t, phase)
+            found.append(philox.uniform64(seed, purpose + ordinal, key, realization, spell))
+        return found
 
     def _step_uniforms(self, source, purpose, cycle, number):
         draw = philox.draw_of_step(cycle, number)

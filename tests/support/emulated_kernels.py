@@ -84,15 +84,15 @@ class Recorder:
 
     def _add(self, role, scope, *arguments):
         options = {"node_ranks": 1, "in_compute": True, "in_communication": True, "begin": MIN,
-                   "end": MAX, "hosts": None, "bursts": None}  # fmt: skip
+                   "end": MAX, "hosts": None, "holds": 0, "bursts": None}  # fmt: skip
         assert scope.keys() <= options.keys()
-        *options, hosts, bursts = (options | scope).values()
+        *options, hosts, holds, bursts = (options | scope).values()
         words = [bursts is not None]
         if bursts is not None:
             on, off, (share, busy, idle), node_ranks = bursts
             words += [*on.words, *off.words, share, *busy.words, *idle.words, node_ranks]
         self.count += 1
-        self.words += [role, *options, *counted(hosts), *words, *arguments]
+        self.words += [role, *options, *counted(hosts), holds, *words, *arguments]
 
     def add_periodic(self, period, duration, stationary, phases, **scope):
         self._add("periodic", scope, period, duration, stationary, *counted(phases))
@@ -123,8 +123,8 @@ class Recorder:
     def add_rank_speed(self, factor, **scope):
         self._add("rank_speed", scope, *factor.words)
 
-    def add_message(self, delay, **scope):
-        self._add("message", scope, *delay.words)
+    def add_message(self, delay, links=0, **scope):
+        self._add("message", scope, links, *delay.words)
 
     def add_weather(self, delay, way=0, cost=-1, **scope):
         self._add("weather", scope, cost, way, *delay.words)

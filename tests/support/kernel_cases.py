@@ -178,6 +178,16 @@ WEATHERS = {
         # Behind the other one: here it is added for each cost after all else.
         Weather(smooth(10**12), way=COSTS.transit, node_ranks=ranks),
     ),
+    "weather that changes": lambda ranks: (
+        Weather(SMOOTH, node_ranks=min(3, ranks), holds=3_000_000),
+        Weather(smooth(10**12), way=COSTS.transit, node_ranks=ranks, holds=777_777),
+        JITTER,
+    ),
+    "lossy links": lambda ranks: (
+        MessageDelay(SMOOTH, links=2**62, holds=2_345_678),
+        MessageDelay(PIECES.with_last(2**63), links=2**63, node_ranks=min(4, ranks)),
+        MessageDelay(RARE),
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 """Programs of message steps, random and named (ring, trees, windows), for tests of engines."""
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -363,8 +364,10 @@ def with_rank_speeds(case, rng):
         case = replace(case, costs=replace(case.costs, combine=0))
     combines = tuple(rng.choice([0, receive, rng.randint(0, receive)])
                      for _, receive, _, _ in case.messages)  # fmt: skip
-    speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks), hosts)
-                   for hosts in random_hosts_of(case, rng.randint(1, 3)))  # fmt: skip
+    holds = itertools.cycle([0, 1_000_000, 2**13])
+    speeds = tuple((random_delay(rng, 3 * 10**12), random_nodes(rng, case.ranks), hosts, held)
+                   for hosts, held in zip(random_hosts_of(case, rng.randint(1, 3)), holds,
+                                          strict=False))  # fmt: skip
     # Among drawn speeds noise is a list of sources, which goes from interval to interval: where one
     # leaves a tick between two, microseconds of work would meet millions.
     sources = tuple(map(_with_gaps, case.sources))

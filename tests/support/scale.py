@@ -36,11 +36,11 @@ def crossed(first, second):
 def of_each_kind(count):
     """Numbers of random cases of each kind of collective, for a test of what acts on all of them.
 
-    Seven tests execute every kind on the event-driven reference: flat, on several levels, behind
-    barriers, with slow links, uneven ranks, weather and bursts; one has the causes of such times
-    add up to them. A fault of a kind shows in each of these, so a kind has the cases of all; what
-    one test adds is the same code for every kind, and has `count` cases of each. Messages of a kind
-    alone are compared one by one for all numbers of ranks (test_steps_are_the_textbook_s).
+    Eight tests execute every kind on the event-driven reference: flat, on several levels, behind
+    barriers, with slow links, uneven ranks, weather, bursts and spells; one has the causes of such
+    times add up to them. A fault of a kind shows in each of these, so a kind has the cases of all;
+    what one test adds is the same code for every kind, and has `count` cases of each. Messages of a
+    kind alone are compared one by one for all numbers of ranks (test_steps_are_the_textbook_s).
     """
     return range(at_most(count, 1))
 

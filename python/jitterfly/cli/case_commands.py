@@ -10,7 +10,6 @@ import re
 import shlex
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MAX_ROUNDS
 from ..algorithms.library_choice import LibraryRules, algorithm_for
-from ..case import Case, ScarceRecordingWarning, Workload, leaves_switches
+from ..case import Case, Workload, leaves_switches, without_warnings_of_doubts
 from ..fields import (
     MAX_REALIZATIONS,
     MAX_SEED,
@@ -328,8 +327,7 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     rules = library(chosen) if chosen.file is None else None
     if chosen.realizations is None:
         asked["realizations"] = _realizations_for(case)
-    with show_phases(begun=started) as phases, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScarceRecordingWarning)  # the notes have it as well
+    with show_phases(begun=started) as phases, without_warnings_of_doubts():
 
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)

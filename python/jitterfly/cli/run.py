@@ -8,7 +8,6 @@ import re
 import shlex
 import textwrap
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -652,10 +651,10 @@ def executing_schedule(
 ) -> Iterator[Phases]:
     """Read a schedule into `asked`, say what options were read as, and execute it in the block.
 
-    There is no warning of a scarce recording, which the notes of the answer have as well. And
+    There is no warning of doubts, which the notes of the answer have as well. And
     Ctrl-C says that nothing is kept, as of a study something is.
     """
-    from ..case import ScarceRecordingWarning
+    from ..case import without_warnings_of_doubts
     from ..schedule import Schedule
 
     with show_phases(begun) as phases:
@@ -664,8 +663,7 @@ def executing_schedule(
         if told:
             tell_understood(asked["network"], asked.get("noise", ()), chosen.network is not None)
         phases(f"ordering {asked['schedule'].operations:,} operations")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ScarceRecordingWarning)
+        with without_warnings_of_doubts():
             try:
                 yield phases
             except KeyboardInterrupt as stop:

@@ -511,15 +511,14 @@ def check_number(value: Any, name: str, low: float, high: float, owner: str) -> 
     return float(value)
 
 
-def check_probability(value: Any, owner: str) -> float:
+def check_probability(value: Any, owner: str, name: str = "probability") -> float:
     """A probability from 0 to 1, also as text: ``"1%"``."""
     given = value
     if isinstance(value, str):
         value = share_of_text(value)
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(
-            f"probability must be from 0 to 1, such as 0.01 or 1%, got {shorten(given)} "
-            f"(in {owner})"
+            f"{name} must be from 0 to 1, such as 0.01 or 1%, got {shorten(given)} (in {owner})"
         )
     return float(value)
 
@@ -531,7 +530,8 @@ class Probability(Converted["float | str", float]):
         super().__init__("float | str", default)
 
     def __set__(self, instance: object, value: float | str) -> None:
-        super().__set__(instance, check_probability(value, type(instance).__name__))
+        owner = type(instance).__name__
+        super().__set__(instance, check_probability(value, owner, self._name))
 
 
 class TypicalTime(Seconds):

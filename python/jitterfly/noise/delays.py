@@ -1,26 +1,30 @@
-"""Delays that are drawn: of each step (`StepNoise`), of each message, late arrival, weather."""
+"""Delays that are drawn: of each step (`StepNoise`), of messages, lost ones, arrival, weather."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from ..backends import core
 from ..distributions import Distribution
-from ..distributions.distribution import LARGEST, DelayTable, Probability, thinned
+from ..distributions.distribution import LARGEST, TWO_64, DelayTable, Probability, thinned
 from ..distributions.parametric import Constant, ConstantOrDrawn
 from ..fields import Converted, check_choice, frozen_dataclass, is_number, parameter, shorten
 from ..syntax import share_of_text
-from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, show_ticks
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, show_ticks, to_ticks
 from .source import (
     DelayNoise,
     ExpectedWork,
     GroupNoise,
     Hits,
+    HoldsField,
     HostsField,
     MaxWork,
+    Noise,
     Shared,
     WindowNoise,
+    spells,
 )
 
 LARGEST_PART = 10**6
@@ -128,9 +132,20 @@ class StepNoise(DelayNoise, WindowNoise, kind="step"):
         return self.likely_ticks()
 
 
+class _Share(Probability):
+    """A field of a dataclass for a share, which is shown in percent."""
+
+    def in_words(self, value: float) -> str:
+        return f"{100 * value:.6g} %"
+
+
 @frozen_dataclass()
 class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     """The way of each message, original, copy or forward, takes longer by an independent draw.
+
+    A lost message is one that comes later by the timeout after which it is sent again. Losses that
+    stay with a link are those to some `links` only, which a draw chooses anew each realization, and
+    perhaps anew after some time (`holds`): two states of a link as Gilbert and Elliott have them.
 
     Parameters
     ----------
@@ -138,9 +153,14 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
         How much longer; seconds alone are a constant delay.
     probability : float or str
         That a message is delayed at all, from 0 to 1.
+    links : float or str
+        Share of the receivers whose messages are delayed with that probability, from 0 to 1; those
+        to the others are not.
+    holds : float or str, optional
+        For how long that choice of links holds, 10 ns or longer; without it for the realization.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which receivers share the draw of a round: none, all, or nodes of so many consecutive ranks
-        (the last one may have fewer).
+        Which receivers share the draw of a round, and are one of the `links`: none, all, or nodes
+        of so many consecutive ranks (the last one may have fewer).
     during : "all" or "communication"
         Both give the same, as for `NetworkJitter`.
     begin, end : float or str
@@ -153,16 +173,29 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     Raises
     ------
     ValueError
-        A parameter out of range; size of nodes when the case is made.
+        A parameter out of range; size of nodes when the case is made; `holds` where all are links.
+
+    Notes
+    -----
+    Time is cut into spells as long as `holds`, and the first one began at a random moment. In each
+    of them a link is lossy with the probability `links`, whatever it was before. E. N. Gilbert,
+    "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39, 1960, has two states,
+    too, and a probability of a change.
 
     Examples
     --------
     >>> from jitterfly import Exponential
     >>> MessageNoise(delay=Exponential("1us"), probability=0.01).delay.name
     'exponential, mean 1 µs'
+
+    One link in 1,000 loses one message in 100, for 10 s; each comes 4 ms later:
+
+    >>> MessageNoise("4ms", 0.01, links=0.001, holds="10s").holds
+    10.0
     """
 
     of_messages: ClassVar[bool] = True
+    added: ClassVar[Mapping[str, Any]] = {**Noise.added, "links": 1.0}
 
     delay: ConstantOrDrawn
     probability: Probability = Probability(1.0)
@@ -171,9 +204,40 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
     begin: Seconds = Seconds(0.0)
     end: OptionalSeconds = OptionalSeconds()
     hosts: HostsField = HostsField()
+    links: _Share = _Share(1.0)
+    holds: HoldsField = HoldsField()
 
     def __post_init__(self) -> None:
         self.check_fields()
+        if self.holds is not None and self.links == 1:
+            raise ValueError("holds must come with links below 1, for it says how long they stay")
+
+    def table(self) -> DelayTable:
+        """The delay of a message to one of the links, as integers."""
+        return thinned(self.delay, self.probability if self.links else 0.0)
+
+    @property
+    def random(self) -> bool:
+        return self.links < 1 or super().random
+
+    def part_of_groups(self, ranks: int) -> float:
+        return self.links * super().part_of_groups(ranks)
+
+    def engine_fields(self, ranks: int) -> dict[str, Any]:
+        fields = super().engine_fields(ranks)
+        if self.lossy:
+            fields["links"] = self.links_threshold()
+            fields["holds"] = to_ticks(self.holds or 0.0)
+        return fields
+
+    @property
+    def lossy(self) -> bool:
+        """Return whether messages to some links alone are delayed."""
+        return 0 < self.links < 1
+
+    def links_threshold(self) -> int:
+        """The share of links as the engine takes it, 2^64 times."""
+        return max(int(self.links * TWO_64), 1)
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         program.add_message(delay=self.table().delay(), **self.engine_fields(ranks))
@@ -185,10 +249,17 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
         if self.begin or self.end is not None:
             return None  # when a message leaves differs between ranks
         groups = work.groups(self.shared)
-        return Hits.of_draws(work.message_draws(groups), self.table())
+        hits = Hits.of_draws(work.message_draws(groups), self.table())
+        if not self.lossy or not hits.number:
+            return hits
+        # Those to one link come together: they are one, as long as it stays as it is.
+        links = groups * spells(self.holds, work)
+        lost = hits.number / links
+        any_lost = -math.expm1(-lost)
+        return Hits(links * any_lost, hits.delay * lost / any_lost, once=self.holds is None)
 
     def longest_message_delay(self, transit: int) -> int:
-        return self.likely_ticks()
+        return self.likely_ticks() if self.links else 0
 
 
 class _DelayOrNone(ConstantOrDrawn):
@@ -232,7 +303,8 @@ class NetworkWeather(GroupNoise, kind="weather"):
 
     Other jobs load a network for longer than a collective takes: it is slower in one run than in
     another, and equally slow for all messages of a run. The network of a case is that of fair
-    weather. For how long a message occupies the links of its ranks stays as it is.
+    weather. For how long a message occupies the links of its ranks stays as it is. With `holds` the
+    weather changes within a run: there is a new draw after each such time.
 
     Parameters
     ----------
@@ -249,6 +321,8 @@ class NetworkWeather(GroupNoise, kind="weather"):
         ranks.
     hosts : imbalance.Hosts, optional
         The hosts that messages take longer to; all without it.
+    holds : float or str, optional
+        For how long a draw holds, 10 ns or longer; without it for the realization.
 
     Raises
     ------
@@ -260,6 +334,11 @@ class NetworkWeather(GroupNoise, kind="weather"):
     -----
     Messages within a node take longer, too, and so do copies and forwards. Requests of copies on
     demand do not, as for `MessageNoise`.
+
+    Time is cut into spells as long as `holds`; the first one began at a random moment, so that
+    no moment of a run is special. A message has the weather of the spell in which
+    it leaves its sender's CPU. Draws of two spells are independent. Weather that changes fast and
+    slowly is several sources.
 
     Examples
     --------
@@ -281,6 +360,7 @@ class NetworkWeather(GroupNoise, kind="weather"):
     probability: Probability = Probability(1.0)
     shared: Shared = "machine"
     hosts: HostsField = HostsField()
+    holds: HoldsField = HoldsField()
 
     def __post_init__(self) -> None:
         self.check_fields()
@@ -309,6 +389,7 @@ class NetworkWeather(GroupNoise, kind="weather"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         delay, fields = self.table().delay(), self.engine_fields(ranks)
+        fields["holds"] = to_ticks(self.holds or 0.0)
         if self.longer is None:
             program.add_weather(delay=delay, **fields)
             return
@@ -344,7 +425,9 @@ class NetworkWeather(GroupNoise, kind="weather"):
             if self.longer is not None and transit is None:
                 return None
             times += repeated * (1.0 if self.longer is None else (transit or 0) / _PARTS)
-        return Hits(once.number, once.delay * work.cycles * times, once=True)
+        spelled = spells(self.holds, work)
+        each = once.delay * work.cycles * times / spelled
+        return Hits(once.number * spelled, each, once=self.holds is None)
 
     def longest_message_delay(self, transit: int) -> int:
         return self._added(self._drawn.likely_ticks(), transit)

@@ -32,7 +32,14 @@ from ..fields import (
 )
 from ..imbalance import Hosts
 from ..syntax import read_noise
-from ..units import TICKS_PER_SECOND, array_to_ticks, show_ticks, to_ticks
+from ..units import (
+    TICKS_PER_SECOND,
+    OptionalSeconds,
+    Time,
+    array_to_ticks,
+    show_ticks,
+    to_ticks,
+)
 
 MAX_OF_A_KIND = 256
 NO_HOSTS = "hosts has drawn none"
@@ -319,6 +326,10 @@ class Noise(Component, ABC):
         """
         return []
 
+    def unseen_change(self, work: MaxWork) -> str:
+        """Say of what piece of that work a draw that changes is taken once; "" where of none."""
+        return ""
+
     @property
     def slows(self) -> bool:
         """Return whether this noise changes how fast ranks compute and combine."""
@@ -400,6 +411,26 @@ class HostsField(PartField[Hosts]):
 
     base = Hosts
     example = "Hosts such as imbalance.OnNodes([17]), as text nodes(nodes=17)"
+
+
+_SHORTEST_HOLD = 10_000  # ticks: the engine numbers the draws (cuda/noise/spells.h)
+
+
+class HoldsField(OptionalSeconds):
+    """A field of a dataclass for how long a draw holds, seconds; None: for the realization."""
+
+    def __set__(self, instance: object, value: Time | None) -> None:
+        super().__set__(instance, value)
+        seconds = instance.__dict__[self._name]
+        if seconds is not None and to_ticks(seconds) < _SHORTEST_HOLD:
+            raise ValueError(
+                f"{self._name} must be 10 ns or longer, got {shorten(value)} (in {self._owner})"
+            )
+
+
+def spells(holds: float | None, work: ExpectedWork) -> float:
+    """Return in how many spells, each with a draw of its own, a realization lies on average."""
+    return 1.0 if holds is None else 1.0 + work.duration / to_ticks(holds)
 
 
 class GroupNoise(Noise):

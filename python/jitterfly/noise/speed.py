@@ -1,4 +1,4 @@
-"""`SpeedNoise`: random speed of ranks (slow nodes), drawn in each realization."""
+"""`SpeedNoise`: random speed of ranks (slow nodes), drawn once a realization or again and again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from ..distributions import Distribution
 from ..distributions.distribution import DelayTable, Drawn, Probability, check_number, thinned
 from ..distributions.parametric import Constant
 from ..fields import frozen_dataclass, parameter
-from ..units import TICKS_PER_SECOND, Time, warn_of_small_factor
-from .source import ExpectedWork, GroupNoise, Hits, HostsField, MaxWork, Shared
+from ..units import TICKS_PER_SECOND, Time, from_ticks, show_seconds, to_ticks, warn_of_small_factor
+from .source import (
+    ExpectedWork,
+    GroupNoise,
+    Hits,
+    HoldsField,
+    HostsField,
+    MaxWork,
+    Shared,
+    spells,
+)
 
 LARGEST_FACTOR = 10**6
 
@@ -36,7 +45,8 @@ class SpeedNoise(GroupNoise, kind="speed"):
 
     The factor is one of the CPU time of compute phases and of combining, in a schedule of its
     `calc`. It is as that of `Case.speed`, which is the same in every realization. Within a
-    realization it is the same in all cycles. Where a case has both, or several sources, their
+    realization it is the same in all cycles, or with `holds` that of a clock speed that wanders:
+    there is a new draw after each such time. Where a case has both, or several sources, their
     factors are multiplied.
 
     Parameters
@@ -53,6 +63,8 @@ class SpeedNoise(GroupNoise, kind="speed"):
     hosts : imbalance.Hosts, optional
         The hosts that it acts on, all without it: ``imbalance.OnNodes([17], node_ranks=8)``,
         `OnRanks`, or `OnShare`. Draws stay as they are without it.
+    holds : float or str, optional
+        For how long a draw holds, 10 ns or longer; without it for the realization.
 
     Raises
     ------
@@ -66,6 +78,11 @@ class SpeedNoise(GroupNoise, kind="speed"):
     Processors of one model differ in their speed under a limit of power: Inadomi et al., "Analyzing
     and Mitigating the Impact of Manufacturing Variability in Power-Constrained Supercomputing"
     (SC '15).
+
+    Time is cut into spells as long as `holds`; the first one of a rank began at a random moment.
+    Work takes the factor of the spell in which it begins, to its end. Draws of two spells are
+    independent. So a compute phase that is longer than `holds` does not average over several
+    factors, as it would on a machine: a `UnseenChangeWarning`, or a note, says so.
 
     Examples
     --------
@@ -84,6 +101,7 @@ class SpeedNoise(GroupNoise, kind="speed"):
     probability: Probability = Probability(1.0)
     shared: Shared = False
     hosts: HostsField = HostsField()
+    holds: HoldsField = HoldsField()
 
     def __post_init__(self) -> None:
         self.check_fields()
@@ -102,7 +120,11 @@ class SpeedNoise(GroupNoise, kind="speed"):
 
     def apply(self, program: Any, ranks: int, transit: int, transits: Sequence[int] = ()) -> None:
         # Also where all factors are 1: the draws of the sources after it stay the same.
-        program.add_rank_speed(factor=self.table().delay(), **self.engine_fields(ranks))
+        program.add_rank_speed(
+            factor=self.table().delay(),
+            holds=to_ticks(self.holds or 0.0),
+            **self.engine_fields(ranks),
+        )
 
     @property
     def random(self) -> bool:
@@ -127,7 +149,18 @@ class SpeedNoise(GroupNoise, kind="speed"):
         slow = Hits.of_draws(work.groups(self.shared), self.table())
         factor = slow.delay / TICKS_PER_SECOND
         delay = max(factor - 1, 0.0) * (work.compute + work.combining)
-        return Hits(slow.number, delay, once=True)
+        spelled = spells(self.holds, work)
+        return Hits(slow.number * spelled, delay / spelled, once=self.holds is None)
+
+    def unseen_change(self, work: MaxWork) -> str:
+        longest, drawn = max(work.compute, work.combining), self.random and self.probability > 0
+        if self.holds is None or not drawn or longest <= to_ticks(self.holds):
+            return ""
+        return (
+            f"holds = {show_seconds(self.holds)} is shorter than a piece of work, which takes up "
+            f"to {show_seconds(float(from_ticks(longest)))} and keeps the factor that it begins "
+            "with: changes within it are left out, so that its time varies more than it should"
+        )
 
     @property
     def slows(self) -> bool:

@@ -46,7 +46,7 @@ from ..question import (
 from ..syntax import read_noise_texts
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
-from ..workload import RankWork, doubts_of, place_noise
+from ..workload import RankWork, doubts_of, place_noise, unseen_changes
 from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
 from .order import (
     arrival_bytes,
@@ -143,9 +143,11 @@ class ScheduleParameters(Question):
         schedule, network, sources, speed = self.schedule, self.network, self.noise, self.speed
         if speed is not None:
             check_ranks(schedule.ranks)
+        unseen = list[str]()
         if schedule.operations:
             work = [max_work(schedule, network, positive=needs_length(one)) for one in sources]
             warn_of_ineffective_sources(sources, work, schedule.ranks, remedies=False)
+            unseen = unseen_changes(sources, work)
             if speed is not None and (why := why_speed_is_ineffective(speed, schedule)):
                 warn_of_ineffective_speed(speed, why)
         count = self.realizations
@@ -158,11 +160,11 @@ class ScheduleParameters(Question):
         check_lengths(sources, plan)
         placed = place_noise(sources, network, schedule.ranks)
         each = work_of_plan(schedule.ranks, plan)
-        doubts = tuple(doubts_of(placed, network, each))
-        warn_of_doubts(doubts)
+        measured = doubts_of(placed, network, each)
+        warn_of_doubts(measured, unseen)
         warn_of_short_receives(schedule, plan)
         names = () if kept is None else kept.names
-        return Prepared(compiled, names, doubts, RecordedNoise.of(placed, each))
+        return Prepared(compiled, names, (*measured, *unseen), RecordedNoise.of(placed, each))
 
 
 class Prepared(NamedTuple):
@@ -323,6 +325,8 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
         A noise file is short beside the CPU time of all ranks that it can hit, or has few detours.
     ShortReceiveWarning
         Receives have fewer bytes than their messages, which count with the bytes of their sends.
+    UnseenChangeWarning
+        A calculation is longer than the time for which a drawn speed `holds`.
 
     Notes
     -----
@@ -541,7 +545,8 @@ def max_work(schedule: Schedule, network: LogGOPS | Hierarchy, *, positive: bool
     cpu = max(one.o + one.cpu[0] for one in levels)
     way = max(one.way + one.wire[0] for one in levels)
     there = schedule.messages > 0
-    compute = schedule._mapped.longest_calculation if positive else schedule.calculations
+    longest_calculation = schedule._mapped.longest_calculation * 1000  # of ns
+    compute = longest_calculation if positive else schedule.calculations
     return MaxWork(
         compute=compute,
         communication=cpu if there else 0,

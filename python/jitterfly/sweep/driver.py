@@ -783,18 +783,22 @@ def run(
 
 
 def _warn_of_doubts(cells: Sequence[Cell]) -> None:
-    """Warn once of what measured noise leaves open: in full of the first cell that has any."""
+    """Warn once of what noise leaves open: in full of the first cell that has any."""
     told: dict[str, str] = {}
+    unseen = set[str]()
     for cell in counted_progress(cells, len(cells), "looking at recordings"):
         for variant in cell.variants:
             for text in variant.case.doubts():
                 told.setdefault(text, cell.name)
+            unseen |= set(variant.case.unseen_changes())
     if told:
         first = next(iter(told.values()))
         own = [text for text, name in told.items() if name == first]
         others = len(told) - len(own)
         more = f"; and {counted(others, 'more doubt')} in other cells" if others else ""
-        warn_of_doubts(f"{text} [at {first}]{more}" for text in own)
+        written = {text: f"{text} [at {first}]{more}" for text in own}
+        measured = [whole for text, whole in written.items() if text not in unseen]
+        warn_of_doubts(measured, [whole for text, whole in written.items() if text in unseen])
 
 
 def _warn_of_butterfly(cells: Sequence[Cell]) -> None:
