@@ -28,14 +28,16 @@ from support.message_cases import (
     make_messages,
     message_case,
     noisy_case,
+    of_algorithm,
     of_nccl,
-    of_newer_algorithms,
     with_clocks,
     with_counts,
     with_uneven_ranks,
     with_windows,
 )
 from support.scale import scaled, some
+
+import jitterfly as jf
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +64,12 @@ def test_collectives_with_counts(kernels):
                     for number, (kind, noise) in enumerate(pairs)])  # fmt: skip
 
 
-def test_bine_circulant_graphs_and_radices(kernels):
+def test_every_algorithm(kernels):
+    """All that are registered; the butterfly and switches that combine have their own tests."""
+    kinds = sorted(set(jf.Algorithm.kinds()) - {"butterfly", "in_network_allreduce"})
     noises = list(ALL_NOISES)
-    pairs = [(number, noises[number % len(noises)]) for number in range(18)]
-    cases = [of_newer_algorithms(number, noise) for number, noise in some(pairs, 6)]
+    pairs = [(number, kind, noises[number % len(noises)]) for number, kind in enumerate(kinds)]
+    cases = [of_algorithm(*pair) for pair in some(pairs, 6)]
     check(kernels, [varied_messages(case, number) for number, case in enumerate(cases)])
 
 

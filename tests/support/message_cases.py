@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from reference import Costs, PeriodicNoise
 from reference.cases import COMPUTE, ENTER, EXCHANGE, FINAL, OBSERVE, random_cost
+from reference.collectives import random_options
 from reference.messages import (
     LISTED,
     MESSAGE,
@@ -132,36 +133,14 @@ def of_nccl(number, noise, **changes):
     return _of_public_case(case, noise, **changes)
 
 
-def of_newer_algorithms(number, noise, **changes):
-    """Bine, circulant graphs, radices and others that list messages or send several at once."""
-    made = [
-        *(
-            jf.Algorithm.from_dict({"kind": f"bine_{one}"})
-            for one in (
-                "allgather",
-                "allreduce",
-                "broadcast",
-                "gather",
-                "reduce",
-                "reduce_scatter",
-                "scatter",
-            )
-        ),
-        jf.CirculantBroadcast(segment_bytes=3),
-        jf.CirculantReduce(segment_bytes=3),
-        jf.CirculantAllgather(segment_bytes=3),
-        jf.BruckAllgather(radix=3),
-        jf.BruckAlltoall(radix=3),
-        jf.DisseminationBarrier(radix=3),
-        jf.RabenseifnerAllreduce(radix=3),
-        jf.SparbitAllgather(),
-        jf.GatherBroadcastAllgather(),
-        jf.SplitBinaryTreeBroadcast(segment_bytes=2),
-        jf.HierarchicalScan(3),
-    ]
+def of_algorithm(number, kind, noise, **changes):
+    """A collective of any kind that sends messages, with random parameters, on a few ranks."""
+    rng = random.Random(f"{kind} {number}")
+    ranks, size = 3 + number % 9, 8
     network = jf.LogGOPS(L="1us", o="1ns", g="2ns", G="0.1ns", gamma="20ps")
-    algorithm, ranks = made[number % len(made)], 3 + number % 9
-    case = jf.Case(ranks, algorithm=algorithm, network=network, message_bytes=8)
+    table = {"kind": kind} | random_options(rng, kind, ranks, size)
+    algorithm = jf.Algorithm.from_dict(table)
+    case = jf.Case(ranks, algorithm=algorithm, network=network, message_bytes=size)
     return _of_public_case(case, noise, **changes)
 
 
