@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from .distributions import *  # noqa: F403
     from .explain import Explanation as Explanation
     from .explain import explain as explain
+    from .hierarchy import Dragonfly as Dragonfly
     from .hierarchy import Hierarchy as Hierarchy
+    from .hierarchy import Torus as Torus
     from .network import Hockney as Hockney
     from .network import LogGOPS as LogGOPS
     from .network import Network as Network
@@ -120,7 +122,7 @@ _NAMES = {
     " UnseenChangeWarning UnusedCostWarning",
     "compare_measured": "Agreement compare_measured",
     "explain": "Explanation explain",
-    "hierarchy": "Hierarchy",
+    "hierarchy": "Dragonfly Hierarchy Torus",
     "network": "Hockney LogGOPS Network",
     "noise_limit": "NoiseLimitTable noise_limit",
     "observables": "Completion CycleGain CycleSlowdown CycleTime Gain OptimalT Overhead OwnTime"

@@ -551,7 +551,8 @@ class _Messages:
         if switch.part == "combine":
             return classes
         own = pairs[:, 0 if switch.part == "post" else 1]
-        level = switch.level % len(self._networks)
+        levels = self._network.levels if isinstance(self._network, Hierarchy) else self._networks
+        level = switch.level % len(levels)
         classes += level
         below = len(self._networks) * len(self._factors)
         for distinct, place in self._slower:

@@ -1,23 +1,35 @@
 """`Hierarchy`: which ranks share a node, a rack (block, cyclic, listed placement; ranks per node).
 
-It gives message costs by level. Which level a message crosses, such as shared memory or the
+`Torus` and `Dragonfly` say how far its outermost parts are from each other. It gives message costs
+by level. Which level a message crosses, such as shared memory or the
 network, is found here. `cycle` gives a message of a collective the costs of its level, and
 `schedule.compile` one of a GOAL schedule.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .fields import Converted, check_choice, check_integer, did_you_mean, frozen_dataclass, shorten
+from .fields import (
+    Component,
+    Converted,
+    check_choice,
+    check_integer,
+    did_you_mean,
+    frozen_dataclass,
+    shorten,
+)
 from .network import Network, check_network
 from .steps import Costs
-from .syntax import read_network
+from .syntax import read_network, read_part
+from .units import ShortSeconds
 
 MAX_LEVELS = 8
 _MAX_RANKS = 2**30
@@ -30,6 +42,200 @@ _NUMBERED = re.compile(r"level ?([1-7])")
 _NAME = re.compile(r"(?!level ?\d|machine$)[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 Ranks = npt.NDArray[np.int64]
+
+
+class Distances(Component, ABC):
+    """Base of how far hosts are from each other: what that adds to the latency of the nearest.
+
+    Hosts are numbered from 0 in the order of their slots: the parts of the level below the
+    outermost one of a `Hierarchy`, such as nodes, or its ranks where it has one level.
+    """
+
+    @property
+    @abstractmethod
+    def hosts(self) -> int:
+        """The number of hosts that there are."""
+
+    @property
+    @abstractmethod
+    def latencies(self) -> list[float]:
+        """The latency that each class of distance adds, in seconds: nothing for the nearest."""
+
+    @abstractmethod
+    def classes(self, senders: Ranks, receivers: Ranks) -> Ranks:
+        """The class of distance of each pair of hosts.
+
+        Parameters
+        ----------
+        senders, receivers : array of int, shape (pairs,)
+            Hosts.
+
+        Returns
+        -------
+        array of int64, shape (pairs,)
+            Places in `latencies`.
+        """
+
+
+class _Sizes(Converted["str | int | Sequence[int]", tuple[int, ...]]):
+    """A required field with the sizes of dimensions: a list, one number, or text: "8x8x4"."""
+
+    def __init__(self) -> None:
+        super().__init__("list of int | int | str")
+
+    def __set__(self, instance: object, value: Any) -> None:
+        rule = "sizes must be from 1 to 8 numbers from 1, such as '8x8x4'"
+        parts = value.replace("x", " ").split() if isinstance(value, str) else value
+        parts = [parts] if isinstance(parts, int) else parts  # of one dimension
+        try:
+            sizes = tuple(
+                check_integer(int(part) if isinstance(part, str) else part, "sizes", 1, _MAX_LISTED)
+                for part in parts
+            )
+        except (TypeError, ValueError):
+            raise ValueError(f"{rule}, got {shorten(value)}") from None
+        if not 1 <= len(sizes) <= MAX_LEVELS or math.prod(sizes) > _MAX_LISTED:
+            raise ValueError(f"{rule}, for at most 2^24 hosts, got {shorten(value)}")
+        super().__set__(instance, sizes)
+
+
+@frozen_dataclass()
+class Torus(Distances, kind="torus"):
+    """A torus: a host is joined with its two neighbours in each dimension, the last with the first.
+
+    A message takes the fewest hops. The latency of the network is that of one hop.
+
+    Parameters
+    ----------
+    sizes : list of int, int or str
+        Hosts in each dimension, such as ``[8, 8, 4]``, 64 or ``"8x8x4"``. Consecutive hosts are
+        neighbours in the last dimension.
+    hop : float or str
+        The latency of each further hop, seconds.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; there are fewer hosts than a case has, when that is made.
+
+    Notes
+    -----
+    Messages do not share the links on their way. On a torus of one dimension with 2^K hosts the
+    messages of `SwingAllreduce` go 1, 1, 3, 5, 11, ... hops, about two thirds of the 1, 2, 4, 8,
+    ... of `RabenseifnerAllreduce`.
+
+    References
+    ----------
+    De Sensi, Bonato, Saam & Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce",
+    NSDI 2024.
+
+    Examples
+    --------
+    >>> torus = Torus("4x4", hop="100ns")
+    >>> (torus.classes(np.array([0, 0, 0]), np.array([3, 5, 10])) + 1).tolist()  # hops
+    [1, 2, 4]
+    """
+
+    sizes: _Sizes
+    hop: ShortSeconds
+
+    @property
+    def hosts(self) -> int:
+        return math.prod(self.sizes)
+
+    @property
+    def latencies(self) -> list[float]:
+        most = sum(size // 2 for size in self.sizes)
+        return [further * self.hop for further in range(max(most, 1))]
+
+    def classes(self, senders: Ranks, receivers: Ranks) -> Ranks:
+        hops = np.zeros(len(senders), dtype=np.int64)
+        for size in reversed(self.sizes):
+            senders, first = np.divmod(senders, size)
+            receivers, second = np.divmod(receivers, size)
+            apart = np.abs(first - second)
+            hops += np.minimum(apart, size - apart)
+        return np.maximum(hops - 1, 0)
+
+
+@frozen_dataclass()
+class Dragonfly(Distances, kind="dragonfly"):
+    """A dragonfly: routers of a group are all joined, and each two groups by one global link.
+
+    The latency of the network is that of two hosts at one router. Another router of the group is a
+    local hop away. To another group a message goes on its global link: one global hop, and a local
+    hop before it, or after it, where another router has the link. Global links go round: of each
+    group's routers the first ones have those to the groups with the lowest numbers, equally many.
+
+    Parameters
+    ----------
+    groups, routers, router_hosts : int
+        Groups, routers of a group, and hosts of a router. Consecutive hosts are at a router.
+    local_hop, global_hop : float or str
+        What a hop within a group, and one between groups, adds to the latency, seconds.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range; there are fewer hosts than a case has, when that is made.
+
+    Notes
+    -----
+    The routes are minimal ones (Kim et al. 2008), and messages do not share their links. Bine trees
+    and butterflies send less over global links than binomial ones where blocks of ranks are groups
+    (De Sensi et al. 2025).
+
+    References
+    ----------
+    Kim, Dally, Scott & Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008.
+
+    De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
+    Locality", SC 2025.
+
+    Examples
+    --------
+    Host 0 and one at its router, in its group, and in two others:
+
+    >>> fly = Dragonfly(5, routers=2, router_hosts=2, local_hop="100ns", global_hop="500ns")
+    >>> which = fly.classes(np.zeros(4, int), np.array([1, 2, 4, 17]))
+    >>> [round(fly.latencies[one] * 1e9) for one in which]
+    [0, 100, 500, 600]
+    """
+
+    groups: int
+    routers: int
+    router_hosts: int
+    local_hop: ShortSeconds
+    global_hop: ShortSeconds
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "routers", "router_hosts"):
+            value = check_integer(getattr(self, name), name, 1, _MAX_LISTED)
+            object.__setattr__(self, name, value)
+        if self.hosts > _MAX_LISTED:
+            raise ValueError(f"groups must be of at most 2^24 hosts in all, got {self.hosts}")
+
+    @property
+    def hosts(self) -> int:
+        return self.groups * self.routers * self.router_hosts
+
+    @property
+    def latencies(self) -> list[float]:
+        local, far = self.local_hop, self.global_hop
+        return [0.0, local, far, far + local, far + 2 * local]
+
+    def classes(self, senders: Ranks, receivers: Ranks) -> Ranks:
+        first, second = senders // self.router_hosts, receivers // self.router_hosts
+        here, there = first // self.routers, second // self.routers
+        local = (first != second).astype(np.int64)
+        before = first % self.routers != self._gateway(here, there)
+        after = second % self.routers != self._gateway(there, here)
+        return np.where(here == there, local, 2 + before.astype(np.int64) + after)
+
+    def _gateway(self, group: Ranks, other: Ranks) -> Ranks:
+        """The router of each group that has the link to the other one."""
+        each = -(-(self.groups - 1) // self.routers) or 1  # global links of a router
+        return (other - (other > group)) // each
 
 
 class Level(NamedTuple):
@@ -75,11 +281,17 @@ class Hierarchy(Network, kind="hierarchy"):
         has ranks: also on quiet ranks, in trees and linear gathers (docs/model.md, *Limits*). As
         text it is a key of the outermost level:
         ``"8: L=300ns,o=100ns; L=1us,o=200ns,G=50GB/s,shared_card=true"``.
+    distances : Torus, Dragonfly, dict or str, optional
+        How far the parts of the outermost level are from each other, such as nodes: what that adds
+        to the latency of messages between them. As text ``torus(sizes=8x8,hop=100ns)``, also a key
+        of the outermost level, which may be the only one:
+        ``"L=1us,o=200ns,distances=torus(sizes=8x8,hop=100ns)"``.
 
     Raises
     ------
     ValueError
-        Names the level or the placement that is out of range; or a case has more than 2^24 ranks.
+        Names the level, the placement or the distances that are out of range; or a case has more
+        than 2^24 ranks, or more hosts than `distances`.
 
     Notes
     -----
@@ -100,16 +312,20 @@ class Hierarchy(Network, kind="hierarchy"):
     levels: Converted[Sequence[Any], tuple[Level, ...]] = Converted("list of (int, Network)", ())
     placement: Literal["block", "cyclic"] | Sequence[int] = "block"
     shared_card: bool = False
+    distances: Any = None
     has_levels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", _read_levels(self.levels))
         object.__setattr__(self, "placement", _read_placement(self.placement))
+        object.__setattr__(self, "distances", _read_distances(self.distances))
+        if self.distances is not None and not self.levels[-1].network.way_in_seconds:
+            raise ValueError("distances must be left out on a network without a latency")
         if not isinstance(self.shared_card, bool):
             raise ValueError(f"shared_card must be true or false, got {shorten(self.shared_card)}")
         if self.shared_card and not self.spans:
             raise ValueError("shared_card must be left out on a network without nodes")
-        if self.shared_card and not any(one.has_bandwidth for one in self.networks[1:]):
+        if self.shared_card and not any(one.network.has_bandwidth for one in self.levels[1:]):
             raise ValueError(
                 "shared_card must be left out where a byte between nodes takes no time (G or beta "
                 "of their levels)"
@@ -117,8 +333,10 @@ class Hierarchy(Network, kind="hierarchy"):
 
     @property
     def networks(self) -> list[Network]:
-        """The network of each level, the innermost first."""
-        return [level.network for level in self.levels]
+        """The network of each level, the innermost first; then those of the farther hosts."""
+        own = [level.network for level in self.levels]
+        further = [] if self.distances is None else self.distances.latencies[1:]
+        return own + [own[-1].farther(seconds) for seconds in further]
 
     @property
     def spans(self) -> list[int]:
@@ -135,14 +353,14 @@ class Hierarchy(Network, kind="hierarchy"):
         return min(network.largest_message for network in self.networks)
 
     def costs(self, message_bytes: int) -> Costs:
-        """Costs of a message that crosses the outermost level."""
-        return self.networks[-1].costs(message_bytes)
+        """Costs of a message that crosses the outermost level, between the nearest hosts."""
+        return self.levels[-1].network.costs(message_bytes)
 
     def gap(self, message_bytes: int) -> int:
-        return self.networks[-1].gap(message_bytes)
+        return self.levels[-1].network.gap(message_bytes)
 
     def load(self, message_bytes: int) -> int:
-        return self.networks[-1].load(message_bytes)
+        return self.levels[-1].network.load(message_bytes)
 
     def check_gap(self, send_gap: int) -> None:
         for network in self.networks:
@@ -152,6 +370,19 @@ class Hierarchy(Network, kind="hierarchy"):
         """Refuse more ranks than can be listed."""
         if ranks > _MAX_LISTED:
             raise ValueError(f"ranks must be from 1 to 2^24 on a Hierarchy, got {ranks}")
+        if self.distances is not None:
+            last = ranks - 1 if isinstance(self.placement, str) else max(self.placement)
+            hosts = last // self._host_ranks + 1
+            if hosts > self.distances.hosts:
+                raise ValueError(
+                    f"distances: {self.distances.kind} has {self.distances.hosts} hosts, "
+                    f"{ranks} ranks are on {hosts}"
+                )
+
+    @property
+    def _host_ranks(self) -> int:
+        """The ranks of a part of the outermost level."""
+        return self.spans[-1] if self.spans else 1
 
     def slots(self, ranks: int) -> Ranks:
         """The slot of each rank: slots 0 to ``spans[0] - 1`` are the first node, and so on.
@@ -256,13 +487,18 @@ class Hierarchy(Network, kind="hierarchy"):
         Returns
         -------
         array of int64, shape (messages,)
-            0 is within a node.
+            0 is within a node. With `distances` those between hosts that are farther than the
+            nearest have numbers beyond that of the outermost level, as in `networks`.
         """
         slots = self.slots(ranks)
         sender, receiver = slots[senders], slots[receivers]
         level = np.zeros(len(sender), dtype=np.int64)
         for span in self.spans:
             level += sender // span != receiver // span
+        if self.distances is not None:
+            far = level == len(self.spans)
+            width = self._host_ranks
+            level[far] += self.distances.classes(sender[far] // width, receiver[far] // width)
         return level
 
     def sharers(self, senders: Ranks, receivers: Ranks, ranks: int) -> Ranks:
@@ -298,12 +534,14 @@ class Hierarchy(Network, kind="hierarchy"):
         ]
         placement = self.placement if isinstance(self.placement, str) else list(self.placement)
         table = {"kind": self.kind, "levels": levels, "placement": placement}
+        if self.distances is not None:
+            table["distances"] = self.distances.to_dict()
         return table | ({"shared_card": True} if self.shared_card else {})
 
     def leave_out_defaults(self, values: dict[str, Any]) -> None:
         super().leave_out_defaults(values)
-        for network, table in zip(self.networks, values["levels"], strict=True):
-            network.leave_out_defaults(table)
+        for level, table in zip(self.levels, values["levels"], strict=True):
+            level.network.leave_out_defaults(table)
 
     def identity(self) -> dict[str, Any]:
         """Return what decides the results, as plain values: not how levels are called."""
@@ -371,6 +609,18 @@ def _read_level(entry: Any, name: str) -> Level:
     if given and size is None:
         raise ValueError(f"{name} must have no name: the outermost level is the 'machine'")
     return Level(size, network, given)
+
+
+def _read_distances(value: Any) -> Distances | None:
+    if value is None or isinstance(value, Distances):
+        return value
+    table = read_part(value, "distances") if isinstance(value, str) else value
+    if isinstance(table, Mapping):
+        return Distances.from_dict(table, "distances")
+    raise ValueError(
+        f"distances must be a Torus or a Dragonfly, or text such as "
+        f"'torus(sizes=8x8,hop=100ns)', got {shorten(value)}"
+    )
 
 
 def _read_placement(value: Any) -> Any:

@@ -135,6 +135,15 @@ class Network(Component, ABC):
         shared.__dict__[self.seconds_per_byte] = longer  # not as a user's number, which is checked
         return shared
 
+    def farther(self, seconds: float) -> Network:
+        """The network with so much more latency, as over more cables."""
+        if not self.way_in_seconds or not seconds:
+            return self
+        far = copy(self)
+        longer = float(exact(getattr(self, self.way_in_seconds)) + exact(seconds))
+        far.__dict__[self.way_in_seconds] = longer  # not as a user's number, which is checked
+        return far
+
     def slower(self, latency: float, per_byte: float) -> Network:
         """The network over a slower cable or card.
 

@@ -766,7 +766,8 @@ def parts_in_words(part: Component) -> list[str]:
         ]
         placed = part.placement if isinstance(part.placement, str) else "given"
         card = ["ranks of a node share its network card"] if part.shared_card else []
-        return [part.kind, "; ".join([f"placement {placed}", *levels, *card])]
+        far = [] if part.distances is None else [f"distances: {part_in_words(part.distances)}"]
+        return [part.kind, "; ".join([f"placement {placed}", *levels, *card, *far])]
     parts = [part.kind]
     for one in dataclasses.fields(part):
         value = getattr(part, one.name)

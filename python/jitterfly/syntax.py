@@ -49,7 +49,8 @@ noise    a noise file (`jitterfly noise record`, `import`), which every rank rep
          fat trees are for TOML and Python
 network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
          and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns;
-         with ,shared_card=true at the end the ranks of a node share its bandwidth to other nodes.
+         with ,shared_card=true at the end the ranks of a node share its bandwidth to other nodes,
+         with ,distances=torus(sizes=8x8,hop=100ns) farther nodes have more latency.
          G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns;
          or nodes of 8 H100 as NCCL's tuning model has them, by protocol: nccl-h100-ll,
          nccl-h100-ll128, nccl-h100-simple
@@ -357,12 +358,24 @@ def read_network(value: Any, name: str = "network") -> Any:
         )
     if inner:
         levels = [_read_level(part, name) for part in texts]
-        shared = {key: levels[-1].pop(key) for key in ["shared_card"] if key in levels[-1]}
-        words = {"true": True, "false": False}
-        of_all = {key: words.get(word, word) for key, word in shared.items()}
-        return {"kind": "hierarchy", "levels": levels} | of_all
-    table = read_pairs(value, name)
+        return _of_machine(levels)
+    table = _read_costs(value, name)
+    return _of_machine([table]) if "distances" in table else table
+
+
+def _read_costs(text: str, name: str) -> dict[str, Any]:
+    """Return the values of a network of one level."""
+    table = read_pairs(text, name)
     return {"kind": "hockney" if table.keys() & {"alpha", "beta"} else "loggops"} | table
+
+
+def _of_machine(levels: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the table of a `Hierarchy`: keys of the whole machine stand in its outermost level."""
+    outer = levels[-1]
+    of_all = {key: outer.pop(key) for key in ["shared_card", "distances"] if key in outer}
+    if of_all.get("shared_card") in ("true", "false"):
+        of_all["shared_card"] = of_all["shared_card"] == "true"
+    return {"kind": "hierarchy", "levels": levels} | of_all
 
 
 def _read_level(text: str, name: str) -> dict[str, Any]:
@@ -371,7 +384,7 @@ def _read_level(text: str, name: str) -> dict[str, Any]:
     called, equals, size = head.rpartition("=")
     own: dict[str, Any] = {"name": called.strip()} if equals else {}
     own |= {"size": read_count(size.strip(), f"{name}: size", 1)} if colon else {}
-    return own | read_network(network, name)
+    return own | _read_costs(network, name)
 
 
 def read_noise(value: Any, name: str = "noise") -> Any:

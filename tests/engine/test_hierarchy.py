@@ -3,13 +3,15 @@
 Exactness: test_collectives.py.
 """
 
+import random
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from reference.collectives import plain_table
+from reference.collectives import GOALS, plain_table, random_pair
 from support.grouped import parametrize_in_groups
-from support.scale import crossed
+from support.scale import crossed, scaled
 
 import jitterfly as jf
 from jitterfly.goal_export import goal_schedule
@@ -538,3 +540,172 @@ def test_a_shared_card_warns_of_nothing(recwarn):
     case = jf.Case(8, algorithm=jf.RabenseifnerAllreduce(), network=slow, message_bytes=64)
     assert jf.simulate(case, 1).noise_free[0] > 32 * 1e-3
     assert not recwarn.list
+
+
+def shortest(neighbours, start):
+    """The fewest hops from a host to each other one, by breadth-first search."""
+    hops, edge = {start: 0}, [start]
+    while edge:
+        edge = [other for here in edge for other in neighbours(here)
+                if other not in hops and not hops.update({other: hops[here] + 1})]  # fmt: skip
+    return hops
+
+
+def torus_extra(sizes, hop):
+    """The latency between two hosts beyond that of neighbours, on a graph of hosts."""
+    places = list(np.ndindex(*sizes))
+
+    def neighbours(place):
+        for d, size in enumerate(sizes):
+            for by in (1, -1):
+                yield (*place[:d], (place[d] + by) % size, *place[d + 1 :])
+
+    hops = {place: shortest(neighbours, place) for place in places}
+    return lambda a, b: (hops[places[a]][places[b]] - 1) * hop
+
+
+def dragonfly_extra(groups, routers, hosts, local, far):
+    """The same of the minimal route: links of routers, and those between groups one by one."""
+    free = {group: [r for r in range(routers) for _ in range(-(-(groups - 1) // routers))]
+            for group in range(groups)}  # fmt: skip
+    link = {
+        (g, other): free[g].pop(0) for g in range(groups) for other in range(groups) if g != other
+    }
+
+    def extra(a, b):
+        (g, r), (h, s) = (divmod(host // hosts, routers) for host in (a, b))
+        if g == h:
+            return local * (r != s)
+        return local * (r != link[g, h]) + far + local * (s != link[h, g])
+
+    return extra
+
+
+def test_hops_on_a_torus_are_those_of_its_graph():
+    for sizes in [(1,), (2,), (7,), (4, 3), (2, 5, 3), (1, 4)]:
+        torus, extra = jf.Torus(sizes, hop=1e-9), torus_extra(sizes, 1)
+        hosts = int(np.prod(sizes))
+        assert torus.hosts == hosts
+        a, b = np.divmod(np.arange(hosts**2), hosts)
+        found = np.array(torus.latencies)[torus.classes(a, b)] * 1e9
+        assert np.rint(found).tolist() == [max(extra(*pair), 0) for pair in zip(a, b, strict=True)]
+
+
+def test_routes_on_a_dragonfly_are_minimal():
+    for sizes in [(1, 1, 1), (2, 1, 3), (5, 2, 2), (4, 3, 1), (9, 2, 1), (3, 5, 2)]:
+        fly, extra = jf.Dragonfly(*sizes, 1e-9, 100e-9), dragonfly_extra(*sizes, 1, 100)
+        hosts = int(np.prod(sizes))
+        a, b = np.divmod(np.arange(hosts**2), hosts)
+        found = np.array(fly.latencies)[fly.classes(a, b)] * 1e9
+        assert np.rint(found).tolist() == [extra(*pair) for pair in zip(a, b, strict=True)]
+
+
+@pytest.mark.filterwarnings("ignore:.*counts nowhere, so the collective takes no time")
+@pytest.mark.parametrize("number", range(scaled(120)))
+def test_farther_hosts_are_later_in_the_reference(number):
+    """Tick for tick, with any noise, placement and levels below: each message by its distance."""
+    rng = random.Random(f"distances {number}")
+    kind = rng.choice([kind for kind in GOALS if kind != "butterfly"])
+    case, run, (seed, realization) = random_pair(rng, jf, kind, levels=True)
+    span = case.network.spans[-1] if case.network.spans else 1
+    hosts, hop = max(run.network.slots) // span + 1, rng.choice([1, 1000, 123_456])
+    if rng.random() < 0.5:
+        sizes = rng.choice([(hosts,), (hosts // 2 + 1, 2), (3, hosts // 9 + 1, 3)])
+        distances, farther = jf.Torus(sizes, f"{hop}ps"), torus_extra(sizes, hop)
+    else:
+        sizes = hosts // 4 + 1, 2, 2
+        distances = jf.Dragonfly(*sizes, f"{hop}ps", "7ns")
+        farther = dragonfly_extra(*sizes, hop, 7000)
+    case = replace(case, network=replace(case.network, distances=distances))
+    run.network = replace(run.network, farther=farther)
+    expected = np.array(run.execute(), dtype=np.int64)
+    times = jf.ready_times(case, seed=seed, realization=realization)
+    np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 6, 10])
+def test_swing_goes_fewer_hops_around_a_torus_than_halving(K):
+    """Distances of De Sensi et al. 2024: (1 - (-2)^(s + 1)) / 3 in step s, against 2^s."""
+    ranks, hop = 2**K, 1e-7
+    network = jf.Hierarchy([jf.Hockney("1us", 0, gamma="1ps")], distances=jf.Torus([ranks], hop))
+    swing = [abs(1 - (-2) ** (s + 1)) // 3 for s in range(K)]
+    for algorithm, hops in (
+        (jf.SwingAllreduce(), [min(d, ranks - d) for d in swing]),
+        (jf.RabenseifnerAllreduce(), [2**s for s in range(K)]),
+        (jf.RingAllreduce(), [1] * (ranks - 1)),
+    ):
+        case = jf.Case(ranks, algorithm=algorithm, network=network, message_bytes=0)
+        expected = 2 * sum(1e-6 + (one - 1) * hop for one in hops)  # there and back again
+        assert case.noise_free_ticks()[0] == pytest.approx(expected * 1e12, rel=1e-9)
+    assert sum(swing) <= sum(2**s for s in range(K))
+    if K == 10:
+        assert sum(swing) / (ranks - 1) == pytest.approx(2 / 3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "most"),
+    [
+        ("bine_broadcast", "binomial_broadcast", 0.85),
+        ("bine_reduce", "binomial_reduce", 0.85),
+        ("bine_allgather", "recursive_doubling_allgather", 0.18),
+        ("bine_reduce_scatter", "recursive_halving_reduce_scatter", 0.18),
+        ("bine_allreduce", "recursive_doubling_allreduce", 0.94),
+        ("swing_allreduce", "rabenseifner_allreduce", 0.84),
+    ],
+)
+def test_bine_sends_less_over_global_links_of_a_dragonfly(kind, other, most):
+    """Of 256 ranks on groups of ten hosts, as De Sensi et al. 2025 say it; not on aligned ones."""
+    fly = jf.Dragonfly(26, routers=5, router_hosts=2, local_hop=0, global_hop="1us")
+
+    def over_global_links(kind):
+        total = 0
+        for step in jf.Algorithm.from_dict({"kind": kind}).steps(256, 256 * 8):
+            if step.partners is not None:
+                ends = step.partners.pair_array(256)
+                total += step.repeat * step.bytes * int((fly.classes(*ends.T) > 1).sum())
+        return total
+
+    assert over_global_links(kind) < most * over_global_links(other)
+
+
+def test_distances_in_text_and_in_tables():
+    text = "4: L=300ns,o=100ns; L=1us,o=200ns,G=0.1ns,distances=torus(sizes=8x2,hop=100ns)"
+    nodes = jf.Case(64, network=text).network
+    assert nodes.distances == jf.Torus([8, 2], "100ns")
+    assert jf.Hierarchy.from_dict(nodes.to_dict()) == nodes
+    assert len(nodes.networks) == 2 + 4  # the farthest of five hops
+    assert pytest.approx(1.4e-6) == nodes.networks[-1].L
+    assert nodes.costs(8) == jf.LogGOPS(L="1us", o="200ns", G="0.1ns").costs(8)
+    fly = "dragonfly(groups=5,routers=2,router_hosts=2,local_hop=50ns,global_hop=300ns)"
+    flat = jf.Case(20, network=f"L=1us,o=200ns,distances={fly}").network
+    assert (flat.spans, flat.distances.hosts) == ([], 20)
+    assert "distances: torus, sizes = [8, 2], hop = 100 ns" in given_in_words(
+        jf.Case(64, network=nodes))[0]  # fmt: skip
+    plain = replace(nodes, distances=None)
+    assert "distances" not in plain.to_dict()
+    assert plain.identity() != nodes.identity()
+
+
+@pytest.mark.parametrize(
+    ("distances", "words"),
+    [
+        ("torus(sizes=4x4,hop=100ns)", "distances: torus has 16 hosts, 64 ranks are on 64"),
+        ("torus(sizes=0x4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
+        ("torus(sizes=2^4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
+        ("torus(sizes=4x4)", "'hop' is missing"),
+        ("ring(sizes=4x4)", "distances: kind must be"),
+        (7, "distances must be a Torus or a Dragonfly, or text such as 'torus"),
+        ("dragonfly(groups=0,routers=2,router_hosts=2,local_hop=0,global_hop=0)", "groups must be"),
+        ("dragonfly(groups=99999,routers=999,router_hosts=9,local_hop=0,global_hop=0)", "2^24 hos"),
+    ],
+)
+def test_distances_that_are_refused(distances, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        jf.Case(64, network=jf.Hierarchy([FAR], distances=distances), algorithm=jf.RingAllreduce())
+
+
+def test_schedules_have_no_distances(tmp_path):
+    (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
+    network = jf.Hierarchy([replace(FAR, gamma=0)], distances=jf.Torus([4], "1ns"))
+    with pytest.raises(ValueError, match="distances must be left out for a schedule"):
+        jf.ScheduleCase(tmp_path / "a.goal", network=network)

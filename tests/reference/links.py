@@ -1,6 +1,7 @@
 """Reference of message costs and of a rank's links in and out (queues with gap)."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 # Order of the events of one instant, for the machines of a program. The link is asked before.
 LINK = (1, 0)
@@ -46,12 +47,17 @@ class Machine:
     levels: tuple[tuple[int, Network], ...]
     outside: Network
     slots: tuple[int, ...]
+    farther: Callable[[int, int], int] | None = None  # latency between two hosts beyond the nearest
 
     def between(self, a, b):
         for together, network in self.levels:
             if self.slots[a] // together == self.slots[b] // together:
                 return network
-        return self.outside
+        if self.farther is None:
+            return self.outside
+        together = self.levels[-1][0] if self.levels else 1
+        more = self.farther(self.slots[a] // together, self.slots[b] // together)
+        return replace(self.outside, L=self.outside.L + more)
 
 
 class SendingLink:

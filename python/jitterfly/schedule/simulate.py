@@ -492,6 +492,10 @@ def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hier
             f"network must be LogGOPS(...) for a schedule, or a Hierarchy of them, or text such as "
             f"'L=1us,o=200ns', got {shorten(network)}"
         )
+    if isinstance(found, Hierarchy) and found.distances is not None:
+        raise ValueError(
+            "network: distances must be left out for a schedule: they are those of collectives"
+        )
     if isinstance(found, Hierarchy) and found.shared_card:
         raise ValueError(
             "network: shared_card must be left out for a schedule; steps of collectives alone say "
