@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -59,14 +60,15 @@ Tick start_of_number(Tick number, int level) {
 // that what is ascending stays so.
 void join(std::vector<Bucket>& buckets, int level) {
   std::size_t used = 0;
-  for (const Bucket& one : buckets) {
+  Bucket last{start_of(buckets[0].start, level), 0};
+  for (const Bucket& one : buckets) {  // no branch, which would be a guess
     const Tick start = start_of(one.start, level);
-    if (used > 0 && buckets[used - 1].start == start)
-      buckets[used - 1].count += one.count;
-    else
-      buckets[used++] = {start, one.count};
+    const bool another = start != last.start;
+    used += another;
+    last = {start, one.count + (another ? 0 : last.count)};
+    buckets[used] = last;
   }
-  buckets.resize(used);
+  buckets.resize(used + 1);
 }
 
 bool too_many(std::size_t buckets, int level) {
@@ -81,8 +83,8 @@ void coarsen(Histogram& found) {
   for (std::size_t i = 1; i < buckets.size(); ++i) {
     const Tick a = buckets[i - 1].start, b = buckets[i].start;
     const int differ = static_cast<int>(std::bit_width(size_of(a) ^ size_of(b)));
-    if (differ <= kCoarsest && start_of(a, differ) == start_of(b, differ))
-      ++joined[static_cast<std::size_t>(differ)];
+    const bool alike = differ <= kCoarsest && start_of(a, differ) == start_of(b, differ);
+    joined[static_cast<std::size_t>(alike ? differ : 0)] += alike;
   }
   std::size_t left = buckets.size();
   while (too_many(left, found.level)) left -= joined[static_cast<std::size_t>(++found.level)];
@@ -105,24 +107,24 @@ class Table {
  public:
   // Of all buckets between the ends of the samples, at the finest level at which they are few.
   Table(const Tick* values, std::size_t n, Tick low, Tick high)
-      : values_(values), low_(low), cells_(n) {
+      : values_(values), samples_(n), low_(low), cells_(std::make_unique_for_overwrite<Cell[]>(n)) {
     const auto last = [&] {
       return static_cast<Size>(number_of(high, level_)) - static_cast<Size>(number_of(low, level_));
     };
     while (level_ < kCoarsest && last() >> kTableBits != 0) ++level_;
     bits_ = static_cast<int>(std::bit_width(last()));
     first_ = {number_of(low, level_)};
-    number(0, n, first_[0], cells_.data());
+    number(0, n, first_[0], cells_.get());
     count();
   }
 
   int level() const { return level_; }
 
   // Those that hold any sample, ascending.
-  std::size_t filled() const { return filled_; }
+  std::size_t filled() const { return filled_.size(); }
   std::vector<Bucket> buckets() const {
     std::vector<Bucket> found;
-    found.reserve(filled_);
+    found.reserve(filled());
     for_each_filled([&](std::size_t, Tick number, Cell count) {
       found.push_back({start_of_number(number, level_), count});
     });
@@ -131,7 +133,8 @@ class Table {
 
   // Divides each bucket that holds any sample into those of a finer level.
   void divide() {
-    const int digits = std::min(level_, kTableBits - static_cast<int>(std::bit_width(filled_ - 1)));
+    const int digits =
+        std::min(level_, kTableBits - static_cast<int>(std::bit_width(filled() - 1)));
     const int coarse = level_;
     std::vector<Tick> first;
     std::vector<Cell> added(counts_.size());  // to the number of a sample, for its cell
@@ -147,8 +150,8 @@ class Table {
     bits_ = digits;
     first_ = std::move(first);
     std::vector<Cell> numbers(kBlock);
-    for (std::size_t at = 0; at < cells_.size(); at += kBlock) {
-      const std::size_t size = std::min(kBlock, cells_.size() - at);
+    for (std::size_t at = 0; at < samples_; at += kBlock) {
+      const std::size_t size = std::min(kBlock, samples_ - at);
       number(at, size, 0, numbers.data());
       for (std::size_t i = 0; i < size; ++i) cells_[at + i] = added[cells_[at + i]] + numbers[i];
     }
@@ -166,27 +169,32 @@ class Table {
 
   void count() {
     counts_.assign(first_.size() << bits_, 0);
-    for (const Cell cell : cells_) ++counts_[cell];
-    const auto empty = std::count(counts_.begin(), counts_.end(), Cell{0});
-    filled_ = counts_.size() - static_cast<std::size_t>(empty);
+    for (const Cell cell : std::span(cells_.get(), samples_)) ++counts_[cell];
+    filled_.resize(counts_.size());
+    std::size_t used = 0;
+    for (std::size_t cell = 0; cell < counts_.size(); ++cell) {  // no branch, as above
+      filled_[used] = static_cast<Cell>(cell);
+      used += counts_[cell] != 0;
+    }
+    filled_.resize(used);
   }
 
   // Calls use(cell, number of its bucket, samples).
   void for_each_filled(const auto& use) const {
     const std::size_t mask = (std::size_t{1} << bits_) - 1;
-    for (std::size_t cell = 0; cell < counts_.size(); ++cell)
-      if (counts_[cell] != 0)
-        use(cell, first_[cell >> bits_] + static_cast<Tick>(cell & mask), counts_[cell]);
+    for (const Cell cell : filled_)
+      use(cell, first_[cell >> bits_] + static_cast<Tick>(cell & mask), counts_[cell]);
   }
 
   const Loops& loops_ = choose_loops();
   const Tick* values_;
+  std::size_t samples_;
   Tick low_;  // the smallest of all
-  std::size_t filled_ = 0;
   int level_ = 0, bits_ = 0;
-  std::vector<Tick> first_;   // number of the first bucket of each group
-  std::vector<Cell> cells_;   // of each sample
-  std::vector<Cell> counts_;  // of each cell
+  std::vector<Tick> first_;        // number of the first bucket of each group
+  std::unique_ptr<Cell[]> cells_;  // of each sample
+  std::vector<Cell> counts_;       // of each cell
+  std::vector<Cell> filled_;       // the cells that hold any sample
 };
 
 // Of samples of which few are alike.
@@ -310,7 +318,7 @@ Histogram count(const Tick* values, std::size_t n) {
   std::array<Tick, kAtoms> starts;
   std::array<std::size_t, kAtoms> counts{};
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = atoms[i % atoms.size()].start;
-  std::vector<Tick> others(n);
+  const auto others = std::make_unique_for_overwrite<Tick[]>(n);
   std::array<std::uint8_t, kBlock> flags;
   std::size_t used = 0, at = 0;
   for (; at + kBlock <= n; at += kBlock) {
@@ -320,12 +328,11 @@ Histogram count(const Tick* values, std::size_t n) {
       used += flags[i];
     }
   }
-  used = static_cast<std::size_t>(
-      std::copy(values + at, values + n, others.begin() + static_cast<std::ptrdiff_t>(used)) -
-      others.begin());
+  used = static_cast<std::size_t>(std::copy(values + at, values + n, others.get() + used) -
+                                  others.get());
   for (std::size_t i = 0; i < atoms.size(); ++i) atoms[i].count = static_cast<Tick>(counts[i]);
   const Histogram alike{0, atoms, atoms.front().start, atoms.back().start};
-  return used == 0 ? alike : merge(alike, count_different(others.data(), used));
+  return used == 0 ? alike : merge(alike, count_different(others.get(), used));
 }
 
 Histogram merge(const Histogram& one, const Histogram& other) {
