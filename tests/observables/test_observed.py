@@ -295,7 +295,13 @@ def test_what_is_made_once_of_columns_that_are_alike(differs):
             assert found.histograms[measure.key] == each.histogram(measure)
         if measure.distribution and measure.is_ratio:
             assert found.win_counts[measure.key] == each.win_counts(measure)
-    assert Summary.from_bytes(found.to_bytes()) == found
+    read = Summary.from_bytes(found.to_bytes())
+    assert read == found
+    twice = (read + read).histograms
+    assert all(twice[key] == one + one for key, one in found.histograms.items())
+    if differs is None:
+        contents = {one.to_bytes() for one in twice.values()}
+        assert len({id(one) for one in twice.values()}) == len(contents) < len(twice)
 
 
 def test_of_many_columns_those_are_summed_that_are_read():

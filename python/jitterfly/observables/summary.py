@@ -179,13 +179,21 @@ class Summary:
         same = self.columns == other.columns or had_all
         if not same or self.third_moments.keys() != other.third_moments.keys():
             raise ValueError("summaries of other columns or measures can not be merged")
+        merged: dict[tuple[int, int], Histogram] = {}  # measures of the same samples have one
+
+        def merge(key: str) -> Histogram:
+            one, more = self.histograms[key], other.histograms[key]
+            if (pair := (id(one), id(more))) not in merged:
+                merged[pair] = one + more
+            return merged[pair]
+
         moments = many.cross_moments
         if had_all:
             moments = moments.take([many.columns.index(column) for column in few.columns])
         return Summary(
             few.columns,
             few.cross_moments + moments,
-            {key: self.histograms[key] + other.histograms[key] for key in self.histograms},
+            {key: merge(key) for key in self.histograms},
             {key: add_wins(self.win_counts[key], other.win_counts[key]) for key in self.win_counts},
             {key: one + other.third_moments[key] for key, one in self.third_moments.items()},
         )
@@ -221,10 +229,19 @@ class Summary:
             parts[key] = data[end : end + size]
             end += size
         cross_moments = CrossMoments.from_bytes(parts.pop("gram"))
+        made: dict[bytes, tuple[bytes, Histogram]] = {}  # the last with the same head
+
+        def histogram_of(part: bytes) -> Histogram:
+            known, found = made.get(head := part[: Histogram.HEAD_BYTES], (b"", None))
+            if found is None or known != part:
+                found = Histogram.from_bytes(part)
+                made[head] = part, found
+            return found
+
         return cls(
             tuple(Column(variant, name) for variant, name in head["columns"]),
             cross_moments,
-            {key: Histogram.from_bytes(part) for key, part in parts.items()},
+            {key: histogram_of(part) for key, part in parts.items()},
             {key: tuple(wins) for key, wins in head["wins"].items()},
             {
                 key: ThirdMoments(tuple(sums), tuple(low), tuple(high), *counts)
@@ -256,10 +273,13 @@ class Summary:
         if not columns_of(measures) <= set(self.columns):
             return False
         chosen = {measure.key: measure for measure in measures if measure.distribution}
+        histograms = {id(one): one for one in map(self.histograms.__getitem__, chosen)}
+        for counts in (one.counts for one in histograms.values()):
+            if counts.min(initial=0) < 0 or counts.sum() != count:
+                return False
         for key, measure in chosen.items():
-            counts = self.histograms[key].counts
             wins = self.win_counts[key] if measure.is_ratio else (count, 0, 0)
-            if (counts < 0).any() or counts.sum() != count or min(wins) < 0 or sum(wins) != count:
+            if min(wins) < 0 or sum(wins) != count:
                 return False
         for sums, low, high, *pairs in (one.numbers for one in self.third_moments.values()):
             if (len(sums), len(low), len(high)) not in ((1, 1, 1), (4, 2, 2)):

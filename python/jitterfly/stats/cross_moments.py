@@ -258,18 +258,13 @@ class ThirdMoments:
         count, several = len(samples[0]), len(samples)
         found = core.third_moments(samples)
         digits = found["digits"] * several
-        # Digit i is of sample i % several; three of the same one of two are not summed up.
-        total = dict[tuple[int, ...], int]()
-        for size, name in enumerate(("sums", "products", "triples"), 1):
-            numbers = (
-                places
-                for places in combinations_with_replacement(range(digits), size)
-                if size < 3 or several == 1 or len({i % several for i in places}) > 1
-            )
-            total.update(zip(numbers, found[name], strict=True))
+        given = [*found["sums"], *found["products"], *found["triples"]]
+        total = dict(zip(_products_of_digits(digits, several), given, strict=True))
 
         def above(*of: int) -> int:
             """Return the sum of products of what samples are above the smallest of theirs."""
+            if digits == several:
+                return int(total[tuple(sorted(of))])
             places = product(*(range(number, digits, several) for number in of))
             return sum(
                 total[tuple(sorted(place))] << _DIGIT * sum(i // several for i in place)
@@ -369,6 +364,20 @@ class ThirdMoments:
             max(above, max(*tops, *bottoms)),
             varied,
         )
+
+
+@lru_cache(maxsize=8)
+def _products_of_digits(digits: int, several: int) -> list[tuple[int, ...]]:
+    """The digits whose products `core.third_moments` sums up, in its order: one, two and three.
+
+    Digit i is of sample i % several; three of the same one of two are not summed up.
+    """
+    return [
+        places
+        for size in (1, 2, 3)
+        for places in combinations_with_replacement(range(digits), size)
+        if size < 3 or several == 1 or len({i % several for i in places}) > 1
+    ]
 
 
 def _effective_events(count: int, numerator: int, denominator: int) -> float:

@@ -58,6 +58,7 @@ class Histogram:
     """
 
     RELATIVE_ERROR = 2.0**-_DIGITS
+    HEAD_BYTES = _HEAD.size
 
     starts: Integers
     counts: Integers
