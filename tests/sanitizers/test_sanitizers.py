@@ -3,8 +3,8 @@
 The engine's sources are compiled with the sanitizer into a program of their own, which runs cases
 of every kind of pass on every instruction set that this processor has; what it tells of the
 results must be what the installed extension gives. Congestion, schedules and the threads that
-all of them use have programs beside it. That faults in the engine would be found is tested on
-builds that misuse it: see JF_PLANT_* in sanitizers/planted_faults.h.
+all of them use have programs beside it. That faults in the engine would be found is tested by
+processes that misuse it: see sanitizers/planted_faults.h.
 """
 
 import functools
@@ -132,11 +132,10 @@ def compiled(sanitizer, folder, unit):
     assert built.returncode == 0, built.stderr
 
 
-def linked(sanitizer, folder, plant="NOTHING", name="engine"):
-    """The program of the engine's objects and of `name`.cpp, with one of `PLANTS` in it."""
-    program = f"{name}_with_{plant}"
-    flags = [f"-DJF_PLANT_{plant}", "-DJF_WITH_ENGINE"]
-    compiled(sanitizer, folder, ([SOURCE / f"{name}.cpp"], flags, program))
+def linked(sanitizer, folder, name="engine"):
+    """The program of the engine's objects and of `name`.cpp."""
+    program = f"{name}_program"
+    compiled(sanitizer, folder, ([SOURCE / f"{name}.cpp"], ["-DJF_WITH_ENGINE"], program))
     objects = [f"{name}.o" for name in (program, *(unit[2] for unit in units(sanitizer)))]
     built = subprocess.run([*command(sanitizer), *objects, "-o", program], cwd=folder,
                            capture_output=True, text=True, check=False)  # fmt: skip
@@ -166,8 +165,9 @@ def built(request, tmp_path_factory):
     return request.param, folder, linked(request.param, folder)
 
 
-def execute(program, text, isa):
-    environment = os.environ | OPTIONS | {"JITTERFLY_ISA": isa}
+def execute(program, text, isa, plant="NOTHING"):
+    """The program's process on these lines, with one of `PLANTS` in it."""
+    environment = os.environ | OPTIONS | {"JITTERFLY_ISA": isa, "JF_PLANT": plant}
 
     def run(*prefix):
         return subprocess.run([*prefix, program], input=text, capture_output=True, text=True,
@@ -271,11 +271,10 @@ def test_clean(built):
 
 def test_faults_are_found(built):
     """Without this, a build that checks nothing would be clean too."""
-    sanitizer, folder, _ = built
+    sanitizer, _, program = built
     for plant, message in PLANTS[sanitizer].items():
-        program = linked(sanitizer, folder, plant)
         run = Run(make("both", "fresh", 3), count=4)
-        result = execute(program, line("simulate", 1, run), ISAS[sanitizer][0])
+        result = execute(program, line("simulate", 1, run), ISAS[sanitizer][0], plant)
         assert result.returncode != 0
         assert message in result.stderr, plant
 
@@ -358,12 +357,12 @@ def test_congestion_is_clean(built, congestion, tmp_path, monkeypatch):
             assert text == congestion_told(*run), (isa, run)
 
 
-def test_faults_of_congestion_are_found(built, monkeypatch):
-    sanitizer, folder, _ = built
+def test_faults_of_congestion_are_found(built, congestion, monkeypatch):
+    sanitizer = built[0]
     run = "simulate", 1, jc.CongestionCase(jc.FatTree.of(144)), 1, 0, 4, 0
     for plant in set(PLANTS[sanitizer]) - {"OVERFLOW"}:
-        program = linked(sanitizer, folder, plant, "congestion")
-        result = execute(program, congestion_line(run, monkeypatch), ISAS[sanitizer][0])
+        text = congestion_line(run, monkeypatch)
+        result = execute(congestion, text, ISAS[sanitizer][0], plant)
         assert result.returncode != 0
         assert PLANTS[sanitizer][plant] in result.stderr, plant
 
