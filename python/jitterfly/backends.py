@@ -199,7 +199,7 @@ def device_of_thread() -> int | None:
 
 
 def is_engine_thread() -> bool:
-    """Return whether this thread is an engine's, so that others do what needs none."""
+    """Return whether this thread runs an engine; then other threads do the statistics."""
     return _thread.stop is not None
 
 

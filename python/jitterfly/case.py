@@ -291,9 +291,9 @@ _HASHED_OF_ALGORITHM = {"exchanges_after": "after", "copy_levels": "within"}
 
 
 def _hashed_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A case under the names of fields and kinds that its identity is made of.
+    """A case's plain values, with the names of fields and kinds of the first version.
 
-    They are those of the first version, so that records that are there are found.
+    Identities are made of these names, so that records of every version are found.
     """
     made = {_HASHED.get(key, key): value for key, value in values.items()}
     made["algorithm"] = {
@@ -320,7 +320,7 @@ def _hashed(value: Any) -> Any:
 
 
 class OneLoop(Case):
-    """A case with several cycles of which the loop of all its exchanges alone is observed."""
+    """A case with several cycles that observes a single loop: that with all its exchanges."""
 
     @property
     def loops(self) -> tuple[Case, ...]:
@@ -328,7 +328,7 @@ class OneLoop(Case):
 
 
 def _one_loop(case: Case, algorithm: Algorithm) -> OneLoop:
-    """A case with fewer of its redundant exchanges, of which nothing must be checked again."""
+    """A case with fewer redundant exchanges, made without the checks of a new case."""
     loop = object.__new__(OneLoop)
     vars(loop).update(case.__getstate__(), algorithm=algorithm)
     return loop

@@ -50,7 +50,7 @@ _OPTION: ContextVar[Option] = ContextVar("options of a command", default=lambda 
 
 @contextmanager
 def naming_options(option: Option) -> Iterator[None]:
-    """Name parameters in texts by the options that `option` has for them, as long as it lasts."""
+    """Name parameters in texts by their options in the block; `option` returns the option."""
     token = _OPTION.set(option)
     try:
         yield
@@ -60,7 +60,7 @@ def naming_options(option: Option) -> Iterator[None]:
 
 @contextmanager
 def naming_other_options() -> Iterator[list[str]]:
-    """Name parameters as options of another command where one runs; the list gets their names."""
+    """Name parameters as options of another command in the block; yield a list of those named."""
     named: list[str] = []
     option = _OPTION.get()
     with naming_options(lambda name, here: named.append(name) or option(name, False)):  # type: ignore[func-returns-value]
@@ -68,7 +68,7 @@ def naming_other_options() -> Iterator[list[str]]:
 
 
 def naming_parameters() -> AbstractContextManager[None]:
-    """Name parameters in texts as Python does, also where a command runs: for what is stored."""
+    """Name parameters in texts as Python does in the block, even in a command: to store them."""
     return naming_options(lambda name, here: None)
 
 
@@ -781,7 +781,7 @@ _MADE: ContextVar[dict[Any, Any] | None] = ContextVar("components made of tables
 
 @contextmanager
 def shared_components() -> Iterator[None]:
-    """Give the same component for equal tables, within: most parts of many cells are alike."""
+    """Make equal tables the same component in the block: cells have most parts in common."""
     token = _MADE.set({})
     try:
         yield

@@ -198,7 +198,7 @@ class GivenArrival(Arrival, kind="given"):
 
 @frozen_dataclass()
 class _OfFile:
-    """The part of what stands in a text file: its path, and which content it must have."""
+    """The base of parts that a text file holds: its path, and the SHA-256 of its content."""
 
     file: FileField
     sha256: str | None = field(default=None)

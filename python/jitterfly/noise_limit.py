@@ -53,7 +53,7 @@ from .slowdown import (
 from .stats import Estimate
 from .syntax import read_noise, read_noise_texts, read_number
 from .units import TICKS_PER_SECOND, parse_seconds, show_seconds, show_size
-from .unseen_noise import SourceHits, may_lack
+from .unseen_noise import SourceHits, undersampling_bound
 
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}
@@ -519,7 +519,7 @@ def _limit(
     found = Estimate(math.nan, math.nan, math.nan, *of_mean)
     if excess("low")(least_part) > 0:
         return NoiseLimitRow(case.ranks, quiet, NEVER, found, math.nan), []
-    if excess("high", may_lack(unmet(1.0)))(1.0) <= 0:
+    if excess("high", undersampling_bound(unmet(1.0)))(1.0) <= 0:
         return NoiseLimitRow(case.ranks, quiet, ALWAYS, found, math.nan), []
     # At first a guess: noise that takes as much of the CPU as the collective may lose.
     part = min(max(at_most - 1, least_part), 0.5)
@@ -527,7 +527,7 @@ def _limit(
     # With less noise the mean lacks no more than with the value. One number for all of them keeps
     # the end a root of a rising function.
     sources = unmet(part)
-    lacks = may_lack(sources)
+    lacks = undersampling_bound(sources)
     # The more the noise, the longer the mean, so its upper end reaches the limit first. Each root
     # is known within the tolerance, which the interval holds as well.
     parts = [part]

@@ -75,9 +75,9 @@ def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pan
 
 
 def from_csv(content: str) -> pandas.DataFrame:
-    """A table in CSV as one of pandas, numbers to the last bit, what is empty as NaN.
+    """Read a table in CSV into pandas: numbers to the last bit, empty fields as NaN.
 
-    By itself: older versions of pandas round numbers unless they are told, newer ones warn then.
+    `pandas.read_csv` does not do it: old versions round by default, new ones warn of the option.
     """
     rows = (map(text_of_csv_field, row) for row in csv.reader(io.StringIO(content)))
     columns = zip(*rows, strict=True)

@@ -935,7 +935,7 @@ class _Scaled:
 
     @cached_property
     def scaled(self) -> Floats:
-        """The mean number of hits beyond each point on the other ranks, made a survival function.
+        """The mean number of hits beyond each point on the other ranks; it never rises.
 
         It is at or above the measured number where there are more ranks.
         """

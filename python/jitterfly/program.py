@@ -455,7 +455,7 @@ def _engine_steps(
 
 
 def _put_rank_times(case: Collective, steps: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Tell compute phases, of steps of shape (cycles, steps, 11), what each rank has; in ticks."""
+    """Put the ranks' own work and lateness into steps, shape (cycles, steps, 11); return ticks."""
     compute = steps[:, 0]  # the first step of a cycle
     times: list[npt.NDArray[np.int64]] = []
     work, delays = case.rank_work(), case.rank_delays()

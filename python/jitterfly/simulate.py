@@ -439,7 +439,7 @@ def simulate_checked(
     progress: Callable[[int, int], object] | None = None,
     first_realization: int = 0,
 ) -> Result:
-    """Simulate without a look at what the noise can hit: callers ask that of all cases."""
+    """Simulate without a check that the noise can hit anything: callers have made it."""
     realizations, seed, first_realization = check_run_arguments(
         realizations, seed, engine.backend, engine.threads, progress, first_realization
     )

@@ -66,7 +66,7 @@ from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
 from .stats.intervals import changed, check_confidence, normal
 from .units import TICKS_PER_SECOND, show_seconds, show_size
-from .unseen_noise import RecordedNoise, SourceHits, expectation, may_lack, unmet_sources
+from .unseen_noise import RecordedNoise, SourceHits, expectation, undersampling_bound, unmet_sources
 
 DEFAULT_REALIZATIONS = 2000
 NOISE_TOO_LATE = (
@@ -85,7 +85,7 @@ _LARGE = 1024  # bytes: what they take on a network is no longer little
 
 
 def _faster(place: int) -> Callable[[Any, Any], object]:
-    """Return the function that gives a row's value of a faster algorithm: 0 name, 1 its time."""
+    """Return a column's function of a row: the name (0) or the time (1) of a faster algorithm."""
 
     def value(answer: Any, row: Any) -> object:
         found = faster_candidate(case_on(answer, row.ranks))
@@ -488,7 +488,7 @@ def _resampled(case: Case, number: int) -> Case:
 
 def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:
     """A row whose mean may be higher by what it may lack: no error of sampling, but a bound."""
-    mean = row.mean.lacking(may_lack(unmet))
+    mean = row.mean.lacking(undersampling_bound(unmet))
     return row._replace(mean=mean, slowdown=_over(mean, row.noise_free))
 
 
@@ -585,7 +585,7 @@ def unmet_notes(
     lines = []
     for place in dict.fromkeys(source.place for _, source in unmet):
         own = [(ranks, source) for ranks, source in unmet if source.place == place]
-        ranks, rarest = min(own, key=lambda one: one[1].as_long)
+        ranks, rarest = min(own, key=lambda one: one[1].hits_at_least_as_long)
         most = max(source.most for _, source in own) / TICKS_PER_SECOND
         shown = noise[place]
         told = expectation(

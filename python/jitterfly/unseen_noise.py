@@ -39,7 +39,7 @@ class SourceHits(NamedTuple):
     noise : Noise
     hits : Hits or None
         None where they can not be told simply.
-    as_long : float
+    hits_at_least_as_long : float
         Expected hits, over all sources, that last at least as long as this one's. If longer hits
         are rare, the sample itself shows how sure its mean is; if they meet every realization, they
         hide shorter ones.
@@ -48,7 +48,7 @@ class SourceHits(NamedTuple):
     place: int
     noise: Noise
     hits: Hits | None
-    as_long: float
+    hits_at_least_as_long: float
 
     @property
     def name(self) -> str:
@@ -65,7 +65,10 @@ class SourceHits(NamedTuple):
 
         It does where its hits may move the mean completion by a tenth of `half_width`, in ticks.
         """
-        return self.most > MATTERS * half_width and realizations * self.as_long < ENOUGH_EVENTS
+        return (
+            self.most > MATTERS * half_width
+            and realizations * self.hits_at_least_as_long < ENOUGH_EVENTS
+        )
 
 
 def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[SourceHits]:
@@ -83,7 +86,7 @@ def in_part(sources: Sequence[SourceHits], share: float) -> list[SourceHits]:
     """Return what to expect in a part of the run, such as one cycle of ten: `share` of all hits."""
     parts = [one.hits and one.hits.in_part(share) for one in sources]
     return [
-        one._replace(hits=hits, as_long=_as_long(hits, parts))
+        one._replace(hits=hits, hits_at_least_as_long=_count_as_long(hits, parts))
         for one, hits in zip(sources, parts, strict=True)
     ]
 
@@ -112,7 +115,7 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
     return in_part(hits_of(acting, case.expected_work()._replace(duration=float(duration))), share)
 
 
-def _as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:
+def _count_as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:
     """Return how many hits of all sources are at least as long as a source's own."""
     if own is None:
         return math.inf
@@ -134,7 +137,7 @@ def _hides(frequent: SourceHits, rare: SourceHits) -> bool:
     if rare.hits is None:
         return False
     if frequent.hits is not None and not (
-        frequent.hits.delay < rare.hits.delay and frequent.hits.number > rare.as_long
+        frequent.hits.delay < rare.hits.delay and frequent.hits.number > rare.hits_at_least_as_long
     ):
         return False
     return not _are_same(frequent.noise, rare.noise)
@@ -173,7 +176,7 @@ def unmet_among(
     return [one for one in hidden(sources) if one.is_unmet(realizations, half_width)]
 
 
-def may_lack(unmet: Collection[SourceHits]) -> float:
+def undersampling_bound(unmet: Collection[SourceHits]) -> float:
     """Return what a mean may lack of unmet sources, seconds."""
     return sum(source.most for source in unmet) / TICKS_PER_SECOND
 
@@ -189,7 +192,7 @@ def ratio_with_lacks(low: float, high: float, above: float, below: float) -> tup
 def expectation(source: SourceHits, realizations: int, words: str = "") -> str:
     """Say how often a source is expected to hit `realizations`; `words` describe it."""
     name = name_in_case(source.place, words) if words else source.name
-    count = realizations * source.as_long
+    count = realizations * source.hits_at_least_as_long
     times = f"{count:.2g} times in {realizations:,} realizations"
     return f"hits as long as those of {name} are expected {times}"
 

@@ -166,7 +166,7 @@ class Workload(ABC):
         threads: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[npt.NDArray[np.int64], str]:
-        """Simulate realizations, without a look at what the noise can hit.
+        """Simulate realizations, without a check that the noise can hit anything.
 
         Returns
         -------

@@ -181,7 +181,7 @@ def test_equally_long_hits_count_together():
     noise = [jf.MessageNoise(delay, probability=chance) for delay, chance in chances]
     found = expected_hits(jf.Case(16, network=NETWORK, noise=noise), 1e7)
     expected = [0.042, 0.042, 0.002, 0.142]
-    assert [one.as_long / 64 for one in found] == pytest.approx(expected)
+    assert [one.hits_at_least_as_long / 64 for one in found] == pytest.approx(expected)
 
 
 def test_what_hides_a_source():

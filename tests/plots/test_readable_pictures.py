@@ -428,7 +428,7 @@ rare = { "noise.0.period" = "1ms" }
 )
 def test_ranks_that_span_four_times_are_on_a_logarithmic_axis(tmp_path, values, scale):
     axis = f"[axes.ranks]\nvalues = {values}\n"
-    assert make(HEAD + ALGORITHM + axis, tmp_path / "out").along.scale == scale
+    assert make(HEAD + ALGORITHM + axis, tmp_path / "out").axis_scale.scale == scale
 
 
 def test_axes_say_the_quantity(tmp_path):

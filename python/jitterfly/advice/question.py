@@ -508,7 +508,7 @@ class Question(EngineParameters):
             self._check_realizations(len(self.chosen()))
 
     def _check_realizations(self, names: int) -> None:
-        """An error rate goes by the number of looks, and that by the realizations."""
+        """Fill in `realizations`, or raise ValueError if an interval with two ends takes more."""
         # As many looks as there can be: a little more than it takes.
         least = Statistic.named(self.statistic).least(self._error(names, 32)) if self.noise else 0
         if self.realizations is None:

@@ -34,7 +34,7 @@ from ..case import Case
 from ..simulate import DEFAULT_ENGINE, Engine, simulate_checked
 from ..steps import ASK, COMPUTE, COPY, FORWARD, MESSAGE, NOBODY_ASKS, OBSERVE
 from ..units import TICKS_PER_SECOND, from_ticks
-from ..unseen_noise import SourceHits, may_lack, unmet_sources
+from ..unseen_noise import SourceHits, undersampling_bound, unmet_sources
 from ..workload import Poll
 from .question import BeyondSample, Floats, Question, Statistic
 
@@ -98,12 +98,14 @@ class CandidateRuns:
     def lacks(self, count: int) -> float:
         """Return what the mean of `count` realizations may lack of the `unmet` sources, seconds."""
         if count not in self._lacks:
-            self._lacks[count] = may_lack(self.unmet(count))
+            self._lacks[count] = undersampling_bound(self.unmet(count))
         return self._lacks[count]
 
     @property
     def moved(self) -> float:
-        """The time by which noise moved its first sample, seconds: all if they are the same.
+        """The time by which noise moved the first sample, in seconds.
+
+        If all samples are the same, it is that of each of them.
 
         0 where that is not known (`has_one_random_source`).
         """
@@ -150,7 +152,7 @@ def fitting_candidates(
 
 
 def _program_of(case: Case) -> tuple[Any, ...]:
-    """Return what is equal where programs are: steps, and what forwards, copies and questions add.
+    """Return a key that equal programs share: steps, forwards, copies and their questions.
 
     Of equal programs all realizations are the same.
     """

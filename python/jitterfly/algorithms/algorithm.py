@@ -104,7 +104,7 @@ class Algorithm(Component, ABC):
             cls.__doc__ = f"{about.rstrip()}\n\n{title}{listed}\n\n{heading}{examples}"
 
     def identity(self) -> dict[str, Any]:
-        """The plain values, without `added` fields that are as they were before: for records."""
+        """The plain values that identify it in records, without `added` fields at defaults."""
         values = self.to_dict()
         usual = {field.name: field.default for field in fields(self) if field.name in self.added}
         return {k: v for k, v in values.items() if k not in usual or getattr(self, k) != usual[k]}

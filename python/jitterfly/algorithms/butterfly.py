@@ -193,7 +193,7 @@ def _distinct(value: Any, rule: str, name: str, highest: int) -> list[int]:
 
 
 def _levels_on(levels: Any, name: str, highest: int, most: str, rounds: int) -> tuple[int, ...]:
-    """The levels that are meant where `highest` is the highest there is, of `rounds` = K."""
+    """The levels as numbers, at most `highest`; `rounds` is the K that an error names."""
     if levels == "all":
         return tuple(range(1, highest + 1))
     for level in levels or ():

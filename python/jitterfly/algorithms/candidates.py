@@ -203,7 +203,7 @@ def _always(kind: str, **fields: Any) -> Maker:
 
 
 def _forwarded(after: int | str) -> Maker:
-    """Forwards of the result, each as dear as a message: the model's own cost (MS12) is 0.
+    """Forwards of the result that cost as much as a message; in the model (MS12) they cost 0.
 
     Links do not matter to them there, so a long one takes the CPU for as long as it would a link.
     """
@@ -536,7 +536,7 @@ _OTHER_ALLREDUCES = [
 
 
 def _linear(window: int) -> Maker:
-    """The messages of a window at once; one that may hold all of them has to hold them."""
+    """Linear all-to-all with a window; the largest one must hold the messages of all ranks."""
 
     def make(ranks: int, network: Network, size: int) -> Algorithm:
         if window == MAX_WINDOW and ranks - 1 > window:

@@ -291,12 +291,12 @@ def _whole_in_order(machine: _Machine) -> dict[str, Any]:
 
 
 def _by_doubling(machine: _Machine) -> dict[str, Any]:
-    """Return that what was scattered is gathered by recursive doubling."""
+    """Return the field of an algorithm that gathers what was scattered by recursive doubling."""
     return {"allgather": "recursive_doubling"}
 
 
 def _by_xor(machine: _Machine) -> dict[str, Any]:
-    """Return that pairs exchange blocks, on powers of two of ranks."""
+    """Return the field of an algorithm whose pairs exchange blocks (powers of two of ranks)."""
     return {"partners": "xor"}
 
 
@@ -424,7 +424,7 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
 
 
 def _choice(library: str, collective: str, called: str, machine: _Machine) -> LibraryChoice:
-    """Return what a library calls so: the same algorithm, or the nearest."""
+    """Return our algorithm for the one that a library calls `called`: the same, or the nearest."""
     same = _SAME.get((library, collective), {}).get(called)
     if same is not None:
         return LibraryChoice(_of_kind(f"{same}_{collective}", **machine.counted), called)
@@ -850,7 +850,7 @@ def _chunk_bytes(protocol: str, machine: _Machine) -> int:
 
 
 def _nccl_with_collnet(collective: str, machine: _Machine) -> LibraryChoice:
-    """The same where switches between nodes combine: NCCL_COLLNET_ENABLE=1, with a plugin."""
+    """The choice of NCCL with switches between nodes that combine (NCCL_COLLNET_ENABLE=1)."""
     return _nccl(collective, machine, collnet=True)
 
 

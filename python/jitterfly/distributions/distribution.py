@@ -86,7 +86,7 @@ class DelayTable:
 
     @property
     def smallest(self) -> int:
-        """The shortest delay but none at all, in ticks; 0 where there is no shortest one."""
+        """The shortest delay above 0, in ticks; 0 if delays can be arbitrarily short."""
         first = self.arrays[0]
         if self.kind == "constant":
             return int(first)
@@ -553,7 +553,7 @@ class PositiveTypicalTime(TypicalTime):
 
 
 def keep_number(distribution: object, field: str, value: Time) -> None:
-    """Remember the value of a field without a unit, to warn of once it is known what is drawn."""
+    """Remember a value without a unit: `warn_of_long` warns of it, if short times are drawn."""
     vars(distribution)["_long_number"] = (field, value)
 
 

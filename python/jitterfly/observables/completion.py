@@ -62,7 +62,7 @@ class Completion(Observable, kind="completion"):
         completion = sides["completion"]
         least = completion.noise_free if completion.noise_only_delays else 0
         met = completion.noise_free if completion.tells_met else None
-        return completion.of_this(in_seconds(name, completion.form, least, met))
+        return completion.with_recordings(in_seconds(name, completion.form, least, met))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Slowdown(Completion, kind="slowdown"):
         least = 1.0 if completion.noise_only_delays else 0.0
         quiet = 1.0 if completion.tells_met else None
         below = completion.noise_free
-        return completion.of_this(
+        return completion.with_recordings(
             Measure(name, completion.form, below, lower_bound=least, noise_free=quiet)
         )
 
@@ -133,7 +133,7 @@ class Overhead(Completion, kind="overhead"):
         least = 0 if completion.noise_only_delays else None
         met = 0 if completion.tells_met else None
         form = completion.form - completion.noise_free
-        return completion.of_this(in_seconds(name, form, least, met))
+        return completion.with_recordings(in_seconds(name, form, least, met))
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ class CompletionColumn:
     is_drawn: bool = False
     recorded: RecordedNoise | None = None
 
-    def of_this(self, measure: Measure) -> Measure:
-        """Add the recordings to a measure, which is this time by a factor, plus a constant."""
+    def with_recordings(self, measure: Measure) -> Measure:
+        """Add the recordings of the case's noise to a measure that is linear in this time."""
         quiet = self.noise_free / TICKS_PER_SECOND
         return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=quiet)
 
@@ -87,7 +87,7 @@ class CompletionColumn:
 
 @dataclass(frozen=True)
 class Select:
-    """The completion of a cell that is meant.
+    """A selection of a completion in a cell: variant, T, cycle and rank.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Select:
         return self.variant if set(table) == {"variant"} else table
 
     def within(self, cycle: Cycle, rank: Rank) -> Select:
-        """Return it with what it leaves to the observable filled in."""
+        """Return the selection with the observable's cycle and rank where it has none."""
         return dataclasses.replace(
             self,
             cycle=cycle if self.cycle is None else self.cycle,
@@ -165,7 +165,7 @@ class Select:
         return check_choice(self.variant, f"{where}: variant", list(cases))
 
     def completions_in(self, variant: str, case: Workload) -> list[CompletionColumn]:
-        """Return what it can mean in `case`: several with "best" and "each", else one at most."""
+        """Return the completions that it selects: at most one without "best" or "each"."""
         rows, cycles = _completions_of(case), case.cycles
         last_T = max(row.T for row, *_ in rows)
         mean = self.rank == "mean"
@@ -317,7 +317,7 @@ class Observable(Component, ABC):
         return MeasureFamily(name, self.unit, members, labels, self.picks[best])
 
     def _measured(self, name: str, sides: Mapping[str, CompletionColumn]) -> Measure | None:
-        """`measure`, with its parts, and what of each variant's run noise moves it in."""
+        """Return `measure` with its parts, and the span of each variant's run that it reads."""
         measure = self.measure(name, **sides)
         spans: dict[str, tuple[float, float]] = {}
         for chosen in sides.values():
@@ -393,7 +393,7 @@ class Observable(Component, ABC):
 def in_seconds(
     name: str, form: LinearForm, lower_bound: int | None = None, noise_free: int | None = None
 ) -> Measure:
-    """A time; `lower_bound` and `noise_free` in ticks, as the form."""
+    """Make the measure of a time in seconds; `lower_bound` and `noise_free` are in ticks."""
     least, quiet = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
     return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=quiet)
 
@@ -401,7 +401,7 @@ def in_seconds(
 def _parts_of(
     measure: Measure, sides: Collection[CompletionColumn]
 ) -> tuple[tuple[LinearForm, int | None], ...]:
-    """The `Measure.parts`: what numerator and denominator have of each variant."""
+    """Split a measure by variant: the terms of each, and their noise-free value if known."""
     quiet = {column: ticks for chosen in sides
              for column, ticks in ((chosen.column, chosen.noise_free), *chosen.ends)
              if chosen.tells_met}  # fmt: skip

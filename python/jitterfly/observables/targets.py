@@ -330,7 +330,7 @@ def decide(
 
 
 def level_of(confidence: float, share: float) -> float:
-    """The level of an interval that may spend a share of the error rate."""
+    """The level of an interval that may be wrong in a share of 1 - confidence."""
     if not (is_real_number(confidence) and 0 < confidence < 1):
         percent = is_real_number(confidence) and 1 <= confidence < 100
         hint = f"; {confidence:g} % is {confidence / 100:g}" if percent else ""
@@ -379,7 +379,7 @@ def _state(
 
 
 def _interval(target: Target, observed: Observed, share: float) -> Estimate:
-    """Estimate at the level of a look; what can be claimed of it is the target's confidence."""
+    """Estimate at the level of one look; over all looks the target's confidence holds."""
     found = observed.statistic(target.statistic, level_of(target.confidence, share))
     return replace(found, confidence=target.confidence)
 
@@ -490,11 +490,11 @@ def undersampled_noise(
         for source in sources if weight else ():
             if source in suspected and source.is_unmet(n, half_width * size / weight):
                 rare.append((source, weight))
-    rare.sort(key=lambda one: one[0].as_long)
+    rare.sort(key=lambda one: one[0].hits_at_least_as_long)
     found = [
         UndersampledNoise(expectation(source, n), "add up to {} to a completion", source.most,
                           source.most * weight / (size or math.inf),
-                          _MARGIN * ENOUGH_EVENTS / source.as_long)
+                          _MARGIN * ENOUGH_EVENTS / source.hits_at_least_as_long)
         for source, weight in rare
     ]  # fmt: skip
     if found or not measure.is_paired:

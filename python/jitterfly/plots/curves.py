@@ -380,7 +380,9 @@ def draw_family(results: Results, observable: str | None = None) -> Figure:
             for one, look in zip(panels, looks, strict=False):
                 _draw_family_member(axes[i, j], results, one, name, look)
             style.panel_title(axes[i, j], name.replace("_", " "))
-            style.place_axis(axes[i, j], results.along, axis_title(results.study, results.axis))
+            style.place_axis(
+                axes[i, j], results.axis_scale, axis_title(results.study, results.axis)
+            )
             axes[i, j].tick_params(labelbottom=True)
         style.hide(axes[i, len(row) :])
         values = [
@@ -446,12 +448,12 @@ def _draw_family_member(axes: Axes, results: Results, panel: Panel, name: str, l
     cells = panel.known(name)
     if not cells:
         return
-    position = dict(zip(results.along.values, results.along.positions, strict=True))
+    position = dict(zip(results.axis_scale.values, results.axis_scale.positions, strict=True))
     x = [position[cell.coordinates[results.axis]] for cell in cells]
     summaries = [cell.summaries[name] for cell in cells]
     draw_means(axes, x, [f.mean for f in summaries], color=color, marker=marker, markersize=3.5,
                linewidth=1.4, capsize=1.5, label=panel.label,
-               linestyle="none" if results.along.scale == "text" else "-")  # fmt: skip
+               linestyle="none" if results.axis_scale.scale == "text" else "-")  # fmt: skip
     if all(f.quantiles for f in summaries):
         low, _, high = np.array([f.quantiles for f in summaries]).T
         axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)

@@ -114,12 +114,12 @@ def _line_styles(
     known = {_value(results, cell) for panel in panels for name in names
              for cell in panel.known(name)}  # fmt: skip
     title = figures.axis_title(results.study, results.axis) if results.axis else ""
-    shown = evenly([value for value in results.along.values if value in known], _MAX_LINES)
+    shown = evenly([value for value in results.axis_scale.values if value in known], _MAX_LINES)
     return {
         value: {
             "color": mpl.colormaps["cividis"](0.75 * number / max(len(shown) - 1, 1)),
             "linestyle": _LINES[number % len(_LINES)], "linewidth": 1.5,
-            "label": f"{title} = {results.along.plain(value)}" if title else "",
+            "label": f"{title} = {results.axis_scale.plain(value)}" if title else "",
         }
         for number, value in enumerate(shown)
     }  # fmt: skip

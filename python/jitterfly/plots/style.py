@@ -105,7 +105,7 @@ def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
     if abs(value) < 1e-6 * step:
         value = 0.0
     least = 3 if unit == "s" else 6
-    digits = next((d for d in range(least, 12) if _tells(ticks, d, step)), 12)
+    digits = next((d for d in range(least, 12) if _is_precise(ticks, d, step)), 12)
     if unit != "s":
         return f"{value:,.{digits}g}"
     sizes = np.abs(ticks[np.isfinite(ticks) & (ticks != 0.0) & (np.abs(ticks) >= 1e-6 * step)])
@@ -115,7 +115,7 @@ def in_unit(value: float, unit: str, among: Sequence[float] = ()) -> str:
     return f"{show_time(value, shared, digits)} {shared}"
 
 
-def _tells(ticks: np.ndarray, digits: int, step: float) -> bool:
+def _is_precise(ticks: np.ndarray, digits: int, step: float) -> bool:
     """Return whether rounding to `digits` digits moves no tick by a noticeable part of a step."""
     return all(abs(float(f"{t:.{digits}g}") - t) <= 0.05 * step for t in ticks) or not step
 

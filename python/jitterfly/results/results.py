@@ -88,7 +88,7 @@ class CellSummary:
         return self.mean.half_width
 
     @property
-    def relative(self) -> float:
+    def relative_half_width(self) -> float:
         """The longer side of the mean's interval over the mean; inf where it is not known."""
         half = self.half
         value = abs(float(self.mean.value))
@@ -353,7 +353,7 @@ class Results:
         )
 
     @cached_property
-    def along(self) -> figures.AxisScale:
+    def axis_scale(self) -> figures.AxisScale:
         """The scale of all values of `axis`: their positions and texts."""
         if not self.axis:
             return figures.AxisScale([""])
@@ -481,4 +481,4 @@ def _unsure(summary: CellSummary, kind: str) -> bool:
     if kind == "T":  # more exchanges than needed do no harm: there is no largest that is best
         return False
     is_one = bool(summary.mean.low <= 1 <= summary.mean.high)
-    return summary.relative > WIDE or (kind == "gain" and is_one)
+    return summary.relative_half_width > WIDE or (kind == "gain" and is_one)

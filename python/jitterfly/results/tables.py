@@ -654,7 +654,7 @@ def _position(results: Results, cell: CellResults) -> str:
     if not results.axis:
         return ""
     value = cell.coordinates[results.axis]
-    return results.along.plain(value)
+    return results.axis_scale.plain(value)
 
 
 def _matrices(results: Results, width: int) -> list[Table]:

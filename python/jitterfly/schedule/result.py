@@ -43,7 +43,14 @@ from ..slowdown import (
 from ..stats import Estimate
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
-from ..unseen_noise import RecordedNoise, SourceHits, hidden, in_part, may_lack, unmet_among
+from ..unseen_noise import (
+    RecordedNoise,
+    SourceHits,
+    hidden,
+    in_part,
+    undersampling_bound,
+    unmet_among,
+)
 from .order import OrderCheck
 from .schedule import Schedule
 
@@ -149,7 +156,7 @@ class ScheduleResult(Answer):
         """Estimate times from the beginning on, with all that their interval has to allow for."""
         mean = self._sampled(times, noise_free, confidence)
         wide = self.recorded.allow(mean, float(noise_free)).bounded(self._least(noise_free))
-        return wide.lacking(may_lack(self._unmet(mean)))
+        return wide.lacking(undersampling_bound(self._unmet(mean)))
 
     def _sampled(
         self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
@@ -182,7 +189,7 @@ class ScheduleResult(Answer):
         """
         noisy = any(one.random for one in self.noise)
         mean = stats.mean(times, confidence, noisy=noisy)
-        lacks = may_lack(self._unmet(mean, count)) / count
+        lacks = undersampling_bound(self._unmet(mean, count)) / count
         return self.recorded.allow(mean, noise_free).lacking(lacks, lacks)
 
     def _unmet(self, mean: Estimate, count: int = 1) -> list[SourceHits]:

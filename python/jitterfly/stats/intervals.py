@@ -335,8 +335,8 @@ class RareEvents(NamedTuple):
         unmet = self.all_met * (1 - ((1 - estimate.confidence) / 2) ** (1 / n))
         return replace(
             estimate,
-            low=estimate.low - _times(margin, self.below) - unmet,
-            high=estimate.high + _times(margin, self.above) + unmet,
+            low=estimate.low - _scaled(margin, self.below) - unmet,
+            high=estimate.high + _scaled(margin, self.above) + unmet,
             events=self.count,
         )
 
@@ -406,8 +406,8 @@ def changed(estimate: Estimate, change: Callable[[float], float]) -> Estimate:
     return replace(estimate, value=value, low=low, high=high, caveats=caveats)
 
 
-def _times(margin: Any, distance: Any) -> Any:
-    """Infinite where the margin is, though the distance may be 0."""
+def _scaled(margin: Any, distance: Any) -> Any:
+    """Return margin times distance; infinite for an infinite margin, even if the distance is 0."""
     finite = np.isfinite(margin)
     return np.where(finite, np.where(finite, margin, 0.0) * distance, np.inf)
 

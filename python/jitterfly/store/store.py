@@ -317,7 +317,7 @@ class Store:
             self._computed_bytes -= self._computed.pop(next(iter(self._computed)))[0]
 
     def _is_too_much(self) -> bool:
-        """Return whether more data are in memory than there shall be."""
+        """Return whether the data in memory exceed `MAX_DATA_BYTES` or `_MAX_DATA` cells."""
         size = sum(data.nbytes for data in self._data.values())
         return size > MAX_DATA_BYTES or len(self._data) > _MAX_DATA
 
