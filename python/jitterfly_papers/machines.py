@@ -4,8 +4,10 @@
 form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM_LIBRARY.txt`
 or `.txt.gz`, one integer a line, nanoseconds. Each run predicts the run on the next larger number
 of ranks, which the prediction has not seen but for its base time. `choose` chooses an algorithm
-for each size there, and says what that costs. The rows go to CSV files, from which the tables of
-docs/guides/measured_machines.md are made.
+for each size there, and says what that costs. `predict_from_recordings` predicts a run from what
+one node recorded: files as Netgauge writes them, `MACHINE_noise.out` and `MACHINE_loggp.out`, and
+runs `MACHINE_RANKSranks_BYTESB_dissemination_LIBRARY.csv` with the own time of each rank. The rows
+go to CSV files, from which the tables of docs/guides/measured_machines.md are made.
 
     python -m jitterfly_papers.machines FOLDER [TABLE.csv [PICTURE.png]]
     python -m jitterfly_papers.machines TABLE.csv [PICTURE.png]
@@ -20,37 +22,53 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
+from scipy.stats import ks_2samp
 
 import jitterfly as jf
-from jitterfly.measured.infer import split_base
+from jitterfly.measured import PerRankSamples, load
+from jitterfly.measured.infer import Hits, split_base
+from jitterfly.measured.network_parameters import read_parameters
 from jitterfly.predict import NEAR
-from jitterfly.units import show_size
+from jitterfly.stats.measured_times import Series
+from jitterfly.units import from_ticks, show_size
+from jitterfly.unseen_noise import RecordedNoise
 
 _NAME = re.compile(
     r"(?P<machine>[a-z][a-z0-9-]*)_(?P<ranks>\d+)ranks_(?P<bytes>\d+)B_(?P<algorithm>\w+?)"
-    r"_(?P<by>[a-z]+)\.txt(?:\.gz)?"
+    r"_(?P<by>[a-z]+)\.(?:txt(?:\.gz)?|csv)"
 )
 ALGORITHMS = {
     "recursive_doubling": jf.RecursiveDoublingAllreduce(),
     "rabenseifner": jf.RabenseifnerAllreduce(),
     "ring": jf.RingAllreduce(),
 }
+# Dissemination is timed, and nothing that a library would choose beside them.
+_PATTERNS = {**ALGORITHMS, "dissemination": jf.DisseminationBarrier()}
+_NOISE, _LOGGP = "_noise.out", "_loggp.out"  # what Netgauge's noise and loggp print of a machine
 NUMBERS = ("mean", "p50", "p90", "p99", "p99.9")
 _DEFAULT = "default"  # the library's own choice
 QUANTILE = "quantile "
-_NAMES = {"lumi": "LUMI"}  # of machines that are not written like Leonardo
+_NAMES = {"lumi": "LUMI", "deep-est": "DEEP-EST"}  # of machines not written like Leonardo
+RECORDED = "recording"
+"""Who "wrote" the algorithm of a row that a recording of one node predicts."""
+_SHORT = 1025  # bytes: the ping-pong of short messages, of which g and G count for nothing here
+_LONGEST_OWN = -3  # column of own times: the longest, the shortest, the mean
+_REALIZATIONS = 20_000
+_EACH = 0.95  # confidence of an interval
 # The notes of a prediction that question it before anything was measured there.
 _IN_WORDS = {
     "bad_algorithm": "the algorithm is a poor one there",
     "base_not_determined": "most iterations are hit",
     "bursts": "bursts",
     "few_hits": "few hits",
+    "short_recording": "a short recording",
 }
 _DOUBTS = set(_IN_WORDS)
 _LEVELS = tuple(np.round([0.01, 0.05, *np.arange(0.1, 0.91, 0.1), 0.95, 0.99, 0.995, 0.999], 4))
@@ -67,14 +85,24 @@ class Measured(NamedTuple):
     by: str
 
     def times(self) -> npt.NDArray[np.float64]:
-        """Read the times of the iterations, seconds.
+        """Read the times of the iterations, seconds; where all ranks have one, the longest of them.
 
         Raises
         ------
         ValueError
             The file does not hold two or more numbers, one in each line.
         """
-        return _times(self.file)
+        if self.file.suffix != ".csv":
+            return _times(self.file)
+        content = load(self.file).parts[0]
+        if not isinstance(content, PerRankSamples) or len(content.times) < 2:
+            raise ValueError(f"{self.file}: must hold two or more times of each rank")
+        if (content.ranks, content.bytes) != (self.ranks, self.message_bytes):
+            raise ValueError(
+                f"{self.file}: holds {content.bytes} bytes on {content.ranks} ranks, which its "
+                "name does not say"
+            )
+        return np.asarray(content.times.max(axis=1))
 
 
 class Row(NamedTuple):
@@ -83,6 +111,7 @@ class Row(NamedTuple):
     Attributes
     ----------
     machine, algorithm, by : str
+        `by` is `RECORDED` where one node's recording predicts, on 1 rank.
     message_bytes, ranks, to, iterations : int
     what : str
         "mean", "p50" to "p99.9"; or "quantile 0.01" and so on, which have no intervals.
@@ -95,9 +124,10 @@ class Row(NamedTuple):
     distance : float
         Kolmogorov and Smirnov's distance of the two distributions.
     correlation : float
-        Of the hits of neighbouring iterations of the run on `ranks` ranks.
+        Of the hits of neighbouring iterations of the run on `ranks` ranks; of a recording, on `to`.
     base_ratio : float
-        The median on `to` ranks as the network alone predicts it, over the measured one.
+        The median on `to` ranks as the network alone predicts it, over the measured one; of a
+        recording the base time as the ping-pong predicts it.
     warnings : str
         The codes of the notes that question the prediction beforehand.
     """
@@ -162,18 +192,18 @@ def find_runs(folder: Path) -> list[Measured]:
     left_out = []
     for file in sorted(folder.iterdir()):
         name = _NAME.fullmatch(file.name)
-        if name and name["algorithm"] in (*ALGORITHMS, _DEFAULT):
+        if name and name["algorithm"] in (*_PATTERNS, _DEFAULT):
             ranks, size = int(name["ranks"]), int(name["bytes"])
             run = Measured(file, name["machine"], ranks, size, name["algorithm"], name["by"])
             if run[1:] in found:
                 raise ValueError(f"{file} and {found[run[1:]].file.name} are the same run")
             found[run[1:]] = run
-        else:
+        elif not file.name.endswith((_NOISE, _LOGGP)):
             left_out.append(file.name)
-    if not any(run.algorithm in ALGORITHMS for run in found.values()):
+    if not any(run.algorithm in _PATTERNS for run in found.values()):
         raise ValueError(
             f"{folder} has no file like MACHINE_16ranks_32B_ring_ompi.txt.gz, of one of the "
-            f"algorithms {', '.join(ALGORITHMS)}"
+            f"algorithms {', '.join(_PATTERNS)}"
         )
     if left_out:
         shown = ", ".join(left_out[:3]) + (", ..." if len(left_out) > 3 else "")
@@ -187,7 +217,7 @@ def pairs(runs: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
     def kind(run: Measured) -> tuple[str, str, str, int]:
         return run.machine, run.algorithm, run.by, run.message_bytes
 
-    runs = [run for run in runs if run.algorithm in ALGORITHMS]
+    runs = [run for run in runs if run.algorithm in _PATTERNS]
     for _, group in itertools.groupby(sorted(runs, key=lambda r: (kind(r), r.ranks)), key=kind):
         yield from itertools.pairwise(group)
 
@@ -200,7 +230,7 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
     """
     times, there = small.times(), large.times()
     case: dict[str, Any]
-    case = {"algorithm": ALGORITHMS[small.algorithm], "message_bytes": small.message_bytes}
+    case = {"algorithm": _PATTERNS[small.algorithm], "message_bytes": small.message_bytes}
     network = _network_for(float(np.median(times)), small.ranks, case)
     found = jf.predict(
         times, small.ranks, to=large.ranks, network=network, measured_there=there,
@@ -224,10 +254,79 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
             rows.append(Row._make((*about, row.what, *numbers, row.verdict, *rest)))
     for level in _LEVELS:
         at = min(int(np.searchsorted(found.shares, level)), len(found.times) - 1)
-        measured = float(np.quantile(there, level, method="inverted_cdf"))
-        predicted = float(found.times[at])
-        ends = (measured, measured, measured, predicted, predicted, predicted)
-        rows.append(Row._make((*about, f"{QUANTILE}{level:g}", *ends, "", *rest)))
+        rows.append(_quantile_row(about, level, there, float(found.times[at]), rest))
+    return rows
+
+
+def _quantile_row(
+    about: tuple[Any, ...], level: float, there: Any, predicted: float, rest: tuple[Any, ...]
+) -> Row:
+    measured = float(np.quantile(there, level, method="inverted_cdf"))
+    ends = (measured, measured, measured, predicted, predicted, predicted)
+    return Row._make((*about, f"{QUANTILE}{level:g}", *ends, "", *rest))
+
+
+def predict_from_recording(run: Measured, noise: Path, loggp: Path, **options: Any) -> list[Row]:
+    """Predict a run from what was recorded on one node, and from the base time of the run.
+
+    Messages cost what the ping-pong measured of L and o, times a factor with which they take the
+    base time: `base_ratio` is what they take without it. Each rank's own time since it left a
+    barrier counts, as measured, and the longest of these. `options` are those of `simulate`.
+    """
+    there = run.times()
+    base = split_base(there)
+    pattern, short = _PATTERNS[run.algorithm], read_parameters(loggp, most_bytes=_SHORT)
+    case = jf.Case(
+        run.ranks, algorithm=pattern, message_bytes=run.message_bytes,
+        barrier="dissemination_barrier", observe="own", network=jf.LogGOPS(L=short.L, o=short.o),
+    )  # fmt: skip
+    ratio = _quiet(case) / base.time
+    recording = jf.TraceNoise(noise, part="each" if len(load(noise).parts) > 1 else None)
+    network = jf.LogGOPS(L=short.L / ratio, o=short.o / ratio)
+    case = replace(case, network=network, noise=[recording])
+    options = {"realizations": _REALIZATIONS, **options}
+    found = np.sort(jf.simulate(case, **options).samples[:, _LONGEST_OWN])
+    series = Series(there)
+    about: tuple[Any, ...]
+    about = run.machine, run.algorithm, RECORDED, run.message_bytes, 1, run.ranks, len(there)
+    rest: tuple[Any, ...]
+    rest = (float(ks_2samp(there.round(9), found.round(9)).statistic),
+            float(Hits(there, base).bursts.correlation), ratio,
+            "short_recording" if case.doubts() else "")  # fmt: skip
+    rows = []
+    for what in NUMBERS:
+        share = None if what == "mean" else float(what.removeprefix("p")) / 100
+        if share is None:
+            measured, drawn = series.mean(_EACH), jf.stats.mean(found, _EACH)
+        else:
+            measured, drawn = series.quantile(share, _EACH), jf.stats.quantile(found, share, _EACH)
+        predicted = RecordedNoise.of_case(case).allow(drawn, _quiet(case), share)
+        verdict = "not told apart"
+        if predicted.low > measured.high:
+            verdict = "too long"
+        elif predicted.high < measured.low:
+            verdict = "too short"
+        ends = [
+            float(end) for one in (measured, predicted) for end in (one.value, one.low, one.high)
+        ]
+        rows.append(Row._make((*about, what, *ends, verdict, *rest)))
+    for level in _LEVELS:
+        rows.append(_quantile_row(about, level, there, float(np.quantile(found, level)), rest))
+    return rows
+
+
+def _quiet(case: jf.Case) -> float:
+    return float(from_ticks(case.noise_free_observations()[_LONGEST_OWN]))
+
+
+def predict_from_recordings(folder: Path, runs: Iterable[Measured], **options: Any) -> list[Row]:
+    """Predict the runs of each machine of which the folder has a recording and a ping-pong."""
+    rows = []
+    for run in sorted(runs, key=lambda run: (run.machine, run.algorithm, run.ranks)):
+        noise, loggp = (folder / f"{run.machine}{end}" for end in (_NOISE, _LOGGP))
+        if run.algorithm in _PATTERNS and noise.exists() and loggp.exists():
+            rows += predict_from_recording(run, noise, loggp, **options)
+            print(f"{noise.name}: predicts {run.ranks:,} ranks", file=sys.stderr)
     return rows
 
 
@@ -403,21 +502,58 @@ def markdown(rows: Sequence[Row]) -> str:
         f"| run | ranks | {' | '.join(NUMBERS)} | distance | correlation | beforehand |",
         f"|---|---|{'---|' * (len(NUMBERS) + 3)}",
     ]
-    for first, *others in _by_run(rows):
-        cells = []
-        for row in (first, *others):
-            if row.what in NUMBERS:
-                mark = "**" if row.verdict in ("too long", "too short") else ""
-                ratio = f"{mark}{row.ratio:.2f}{mark}"
-                cells.append(ratio if row.told else f"({ratio})")
-        name = f"{machine_in_words(first.machine)}, {first.algorithm.replace('_', ' ')}, "
-        name += f"{show_size(first.message_bytes)} ({first.by})"
-        doubts = ", ".join(_IN_WORDS[code] for code in first.warnings.split())
+    for run in _by_run(rows):
+        first = run[0]
+        name = f"{_pattern_in_words(first)} ({first.by})"
         lines.append(
-            f"| {name} | {first.ranks:,} to {first.to:,} | {' | '.join(cells)} "
-            f"| {first.distance:.2f} | {first.correlation:.2f} | {doubts} |"
+            f"| {name} | {first.ranks:,} to {first.to:,} | {_ratios(run)} "
+            f"| {first.distance:.2f} | {first.correlation:.2f} | {_doubts(first)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def table_of_recordings(rows: Sequence[Row]) -> str:
+    """Make a table of the runs that a recording predicts, and of the base by the ping-pong."""
+    lines = [
+        f"| run | ranks | {' | '.join(NUMBERS)} | distance | base by ping-pong | beforehand |",
+        f"|---|---|{'---|' * (len(NUMBERS) + 3)}",
+    ]
+    for run in _by_run(rows):
+        first = run[0]
+        lines.append(
+            f"| {_pattern_in_words(first)} | {first.to:,} | {_ratios(run)} "
+            f"| {first.distance:.2f} | {first.base_ratio:.2f} | {_doubts(first)} |"
+        )
+    near = ", ".join(_near(rows))
+    count = len({run_of(row) for row in rows})
+    return "\n".join(lines) + f"\n\nOf these {count} runs: {near}.\n"
+
+
+def _ratios(run: Iterable[Row]) -> str:
+    cells = []
+    for row in run:
+        if row.what in NUMBERS:
+            mark = "**" if row.verdict in ("too long", "too short") else ""
+            ratio = f"{mark}{row.ratio:.2f}{mark}"
+            cells.append(ratio if row.told else f"({ratio})")
+    return " | ".join(cells)
+
+
+def _doubts(row: Row) -> str:
+    return ", ".join(_IN_WORDS[code] for code in row.warnings.split())
+
+
+def _pattern_in_words(row: Row) -> str:
+    name = f"{machine_in_words(row.machine)}, {row.algorithm.replace('_', ' ')}, "
+    return name + show_size(row.message_bytes)
+
+
+def _near(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{number} within {100 * most:g} % in "
+        f"{sum(row.what == number and row.near for row in rows)}"
+        for number, most in NEAR.items()
+    ]
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -430,13 +566,8 @@ def summary(rows: Sequence[Row]) -> str:
     quiet = [row for row in rows if not row.warnings]
     for least, what in ((0, ""), (iterations, f" and with {iterations:,} iterations")):
         some = [row for row in quiet if row.iterations >= least]
-        near = [
-            f"{number} within {100 * most:g} % in "
-            f"{sum(row.what == number and row.near for row in some)}"
-            for number, most in NEAR.items()
-        ]
         count = len({run_of(row) for row in some})
-        parts.append(f"Of the {count} runs without a warning{what}: {', '.join(near)}.")
+        parts.append(f"Of the {count} runs without a warning{what}: {', '.join(_near(some))}.")
     told = [[row for row in quiet if row.what == number and row.told] for number in NEAR]
     near = [
         f"{number} in {sum(row.near for row in some)} of {len(some)}"
@@ -446,9 +577,9 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def run_of(row: Row) -> tuple[str, str, str, int, int]:
+def run_of(row: Row) -> tuple[str, str, str, int, int, int]:
     """Return what tells the row's run from others."""
-    return row.machine, row.algorithm, row.by, row.message_bytes, row.ranks
+    return row.machine, row.algorithm, row.by, row.message_bytes, row.ranks, row.to
 
 
 def _by_run(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -477,6 +608,7 @@ def main(arguments: Sequence[str]) -> int:
         if source.is_dir():
             runs = find_runs(source)
             rows, choices = predict_runs(runs), choose(runs)
+            rows += predict_from_recordings(source, runs)
             if rest:
                 table = rest.pop(0)
                 write_rows(rows, table)
@@ -485,6 +617,8 @@ def main(arguments: Sequence[str]) -> int:
         else:
             rows = read_rows(source)
             choices = read_choices(beside(source)) if beside(source).exists() else []
+        recorded = [row for row in rows if row.by == RECORDED]
+        rows = [row for row in rows if row.by != RECORDED]
         if rest:
             from .plots.machines import draw_quantiles  # matplotlib is optional
 
@@ -494,6 +628,8 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     print(markdown(rows))
     print(summary(rows))
+    if recorded:
+        print(table_of_recordings(recorded))
     print(table_of_choices(choices), end="")
     return 0
 

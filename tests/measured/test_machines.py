@@ -1,6 +1,8 @@
 """Larger machines predicted from smaller ones: files of runs, the table, and the page's figures."""
 
 import gzip
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from support.paths import ROOT
 import jitterfly as jf
 from jitterfly_papers import machines
 
+STORED: Path = ROOT / "docs" / "data" / "measured_machines.csv"
 NAME = "toy_00{ranks}ranks_32B_ring_ompi.txt.gz"
 
 
@@ -57,9 +60,15 @@ def test_a_larger_machine_is_predicted_by_the_smaller_one(folder, tmp_path):
 
 def test_what_the_prediction_does_not_tell_stands_in_parentheses():
     """The ends of its own interval decide, whatever was measured."""
-    stored = machines.read_rows(ROOT / "docs" / "data" / "measured_machines.csv")
+    stored = machines.read_rows(STORED)
     run = [
-        row._replace(predicted=1.0, predicted_low=0.96, predicted_high=1.06, measured=1.0)
+        row._replace(
+            predicted=1.0,
+            predicted_low=0.96,
+            predicted_high=1.06,
+            measured=1.0,
+            verdict="not told apart",
+        )
         for row in stored[:5]
     ]
     [line] = machines.markdown(run).splitlines()[2:]
@@ -84,6 +93,85 @@ def test_the_command_writes_table_and_picture(folder, tmp_path, capsys, monkeypa
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert machines.main([str(table)]) == 0
     assert capsys.readouterr().out == printed
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Runs of a made-up machine on 4 and 16 ranks, and what Netgauge recorded on a node of it.
+
+    A tick of 8 us comes each ms. The ping-pong takes twice as long as messages of the pattern.
+    """
+    folder = tmp_path_factory.mktemp("recorded")
+    detours = "".join(f"{1e6 * i:.2f}\t8000.00\n" for i in range(3000))
+    (folder / "toy_noise.out").write_text(
+        "# Benchmark Method: selfish\n# Minimal cycle length [ns]: 28.0\n"
+        f"# Threshold: [% minimal cycle length]: 900\n# Time [ns]\tselfish duration [ns]\n{detours}"
+    )
+    (folder / "toy_loggp.out").write_text(
+        "# size n PRTT(1,0,s) PRTT(n,0,s) PRTT(n,PRTT(1,0,s),s) L o_s o_r g G lsqu(g,G)\n"
+        "1 10 8.0 12.0 90.0 4.0 1.0 1.0 -nan -nan -nan\n"
+        "1025 10 9.0 14.0 99.0 4.0 1.0 1.0 0.5 0.0003 -nan\n"
+    )
+    tick = jf.PeriodicNoise("1ms", "8us", start="stationary")
+    for ranks in (4, 16):
+        case = jf.Case(ranks, algorithm="dissemination_barrier", message_bytes=16, noise=[tick],
+                       network=jf.LogGOPS(L="1us", o="500ns"), barrier="dissemination_barrier",
+                       observe="own")  # fmt: skip
+        longest = jf.simulate(case, 2000, seed=ranks).samples[:, -3] * 1e6
+        lines = (f"16 {' '.join([f'{time:.6f}'] + (ranks - 1) * ['3.000000'])}\n"
+                 for time in longest)  # fmt: skip
+        names = " ".join(f"Rank{rank}Time(us)" for rank in range(ranks))
+        (folder / f"toy_{ranks:04}ranks_16B_dissemination_mpi.csv").write_text(
+            f"#MessageSize {names}\n" + "".join(lines)
+        )
+    return folder
+
+
+def test_runs_are_predicted_by_the_recording_of_one_node(recorded, tmp_path, capsys):
+    runs = machines.find_runs(recorded)
+    assert not capsys.readouterr().err  # nothing is left out
+    rows = machines.predict_from_recordings(recorded, runs, realizations=4000)
+    assert [(row.ranks, row.to) for row in rows if row.what == "mean"] == [(1, 4), (1, 16)]
+    assert len(rows) == 2 * len({row.what for row in rows})
+    for row in rows:
+        assert (row.machine, row.by, row.iterations) == ("toy", machines.RECORDED, 2000)
+        assert row.base_ratio == pytest.approx(2, rel=1e-3)
+        assert row.distance < 0.05
+        if row.what in machines.NUMBERS[:3]:
+            assert row.verdict == "not told apart"
+        assert row.ratio == pytest.approx(1, abs=0.05 if row.what == "mean" else 0.2)
+    # Without the factor of the base time, or without noise, it would be another time.
+    mean, median = (next(r.predicted for r in rows if (r.to, r.what) == (16, what))
+                    for what in ("mean", "p50"))  # fmt: skip
+    assert median == pytest.approx(4 * 2e-6, rel=1e-3)
+    assert mean > 1.1 * median
+    lines = machines.table_of_recordings(rows).splitlines()
+    assert lines[2].startswith("| Toy, dissemination, 16 B | 4 | ")
+    assert lines[-1].startswith("Of these 2 runs: mean within 5 % in 2, ")
+    table = tmp_path / "t.csv"
+    stored = machines.read_rows(STORED)
+    machines.write_rows([row for row in stored if row.by != machines.RECORDED] + rows, table)
+    assert machines.main([str(table)]) == 0
+    assert machines.table_of_recordings(rows) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("toy_0008ranks_16B_dissemination_mpi.csv", "holds 16 bytes on 4 ranks, which its name"),
+        ("toy_0004ranks_8B_dissemination_mpi.csv", "holds 16 bytes on 4 ranks, which its name"),
+        ("toy_0004ranks_16B_ring_mpi.csv", "must hold two or more times of each rank"),
+    ],
+)
+def test_a_file_of_other_ranks_than_its_name_says_is_an_error(recorded, tmp_path, name, told):
+    text = (recorded / "toy_0004ranks_16B_dissemination_mpi.csv").read_text(encoding="utf-8")
+    if "ring" in name:
+        text = "".join(text.splitlines(keepends=True)[:2])
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    [run] = machines.find_runs(tmp_path)
+    with pytest.raises(ValueError, match=told) as caught:
+        run.times()
+    assert name in str(caught.value)
 
 
 def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
@@ -170,7 +258,7 @@ def test_files_left_out_and_bad_arguments_are_told(folder, tmp_path, capsys):
     ],
 )
 def test_a_cut_table_is_an_error(tmp_path, capsys, keep, told):
-    whole = (ROOT / "docs" / "data" / "measured_machines.csv").read_text(encoding="utf-8")
+    whole = STORED.read_text(encoding="utf-8")
     file = tmp_path / "t.csv"
     file.write_text("".join(whole.splitlines(keepends=True)[:keep]), encoding="utf-8")
     assert machines.main([str(file)]) == 2
@@ -181,10 +269,28 @@ def test_a_cut_table_is_an_error(tmp_path, capsys, keep, told):
 
 
 def test_the_page_shows_the_stored_figures():
-    rows = machines.read_rows(ROOT / "docs" / "data" / "measured_machines.csv")
+    rows = machines.read_rows(STORED)
     page = (ROOT / "docs" / "guides" / "measured_machines.md").read_text(encoding="utf-8")
+    recorded = [row for row in rows if row.by == machines.RECORDED]
+    assert machines.table_of_recordings(recorded) in page
+    rows = rows[: len(rows) - len(recorded)]
     assert machines.markdown(rows) in page
-    choices = machines.read_choices(ROOT / "docs" / "data" / "measured_machines_choices.csv")
+    choices = machines.read_choices(machines.beside(STORED))
     assert machines.table_of_choices(choices) in page
     for line in machines.summary(rows).splitlines():
         assert line in page
+
+
+def test_the_page_shows_what_the_study_of_hm18_found():
+    page = (ROOT / "docs" / "guides" / "measured_machines.md").read_text(encoding="utf-8")
+    stored = json.loads((ROOT / "docs" / "data" / "parts.json").read_text(encoding="utf-8"))
+    [claim] = stored["sections"]["hm18_fig3"]["claims"]
+    two = [part for part in claim["parts"] if part["where"].startswith("two")]
+    assert len(two) == 4
+    table = page[page.index("\n| nodes | |") :].strip().split("\n\n")[0].splitlines()[2:]
+    for line, part in zip(table, two, strict=True):
+        measured, predicted, ratio = (cell.strip() for cell in line.split("|")[3:6])
+        assert measured in part["limit"]
+        assert part["found"].startswith(predicted.replace(", ", " µs, ").replace("]", " µs]"))
+        value, end = (float(cell.split()[0]) for cell in (predicted, measured))
+        assert float(ratio) == pytest.approx(value / end, abs=0.005)
