@@ -273,7 +273,7 @@ def _shown(output: str, options: dict[str, str]) -> str:
 
 def _broken(line: str) -> list[str]:
     """Break a line of words as a terminal does; rows of tables stay whole."""
-    if len(line) <= WIDTH or re.search(r"\S {2,}\S", line):
+    if len(line) <= WIDTH or line.startswith("|") or re.search(r"\S {2,}\S", line):
         return [line]
     return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
 

@@ -25,37 +25,48 @@ from .units import BYTES
 
 HELP = """\
 counts   64, 2^12, 1e6
-sizes    bytes, as counts, or with a unit: 8, 1KiB, 4MB. kB, MB, ... PB are powers of 1000, KiB,
-         MiB, ... PiB of 1024, and K, M, G, T, P alone are short for these: 8K is 8KiB
+sizes    bytes, as counts, or with a unit: 8, 1KiB, 4MB. kB, MB, ... PB are
+         powers of 1000, KiB, MiB, ... PiB of 1024, and K, M, G, T, P alone are
+         short for these: 8K is 8KiB
 lists    64,1000,6000
-ranges   64..8192 is 64, 128, 256, ... 8192: each twice the one before; 64..6000 is 64, 128, ...
-         4096, and the last, 6000; 64..8192/2 is every second one, and the last; 100..500+100 is
-         100, 200, ... 500, and the last
+ranges   64..8192 is 64, 128, 256, ... 8192: each twice the one before;
+         64..6000 is 64, 128, ... 4096, and the last, 6000; 64..8192/2 is every
+         second one, and the last; 100..500+100 is 100, 200, ... 500, and the
+         last
 times    seconds, or with a unit: 10us (s, ms, us, ns, ps, min, h)
 shares   0.01 or 1%, such as a probability
-noise    a noise file (`jitterfly noise record`, `import`), which every rank replays, also with
-         keys, such as all.noise,part=each; or KEY=VALUE,
-         such as period=1ms,duration=10us,start=stationary, or kind=NAME,...: periodic (which it is
-         without a kind), trace (file, ..), renewal, step, message, jitter, weather, arrival, speed.
-         Each rank has noise of its own; with shared=48 the 48 ranks of a node have the same, with
-         shared=machine all. A daemon on one node: hosts=nodes(nodes=17,node_ranks=48); on some:
-         hosts=share(share=1%,node_ranks=48). On and off by turns: bursts=onoff(on=1s,off=9s).
+noise    a noise file (`jitterfly noise record`, `import`), which every rank
+         replays, also with keys, such as all.noise,part=each; or KEY=VALUE,
+         such as period=1ms,duration=10us,start=stationary, or kind=NAME,...:
+         periodic (which it is without a kind), trace (file, ..), renewal,
+         step, message, jitter, weather, arrival, speed.
+         Each rank has noise of its own; with shared=48 the 48 ranks of a node
+         have the same, with shared=machine all.
+         A daemon on one node: hosts=nodes(nodes=17,node_ranks=48); on some:
+         hosts=share(share=1%,node_ranks=48).
+         On and off by turns: bursts=onoff(on=1s,off=9s).
          Daemons at random, 200 ms apart on average:
          kind=renewal,gap=200ms,duration=80us,start=stationary,shared=48
-         A gap, a duration or a delay may be drawn: duration=exponential(mean=80us), or
-         lognormal(median=80us,sigma=1), gamma(shape=2,scale=40us), weibull(scale=80us,shape=0.7),
-         pareto(scale=20us,shape=2.5), bernoulli(probability=1%,duration=1ms), empirical(file=x.txt)
-         Congestion of a network from a file: kind=congestion,network=map(file=net.dot);
-         fat trees are for TOML and Python
-network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns (Hockney); nodes, racks
-         and so on with their sizes: 8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns;
-         with ,shared_card=true at the end the ranks of a node share its bandwidth to other nodes,
-         with ,distances=torus(sizes=8x8,hop=100ns) farther nodes have more latency.
-         G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s is G=0.02ns;
-         or nodes of 8 H100 as NCCL's tuning model has them, by protocol: nccl-h100-ll,
-         nccl-h100-ll128, nccl-h100-simple
-TOML and Python take the same, as text: message_bytes = "8K", values = "64..8192",
-network = "L=1us,o=200ns", noise = ["node.noise", "period=1ms,duration=10us"].
+         A gap, a duration or a delay may be drawn:
+         duration=exponential(mean=80us), or lognormal(median=80us,sigma=1),
+         gamma(shape=2,scale=40us), weibull(scale=80us,shape=0.7),
+         pareto(scale=20us,shape=2.5), bernoulli(probability=1%,duration=1ms),
+         empirical(file=x.txt)
+         Congestion of a network from a file:
+         kind=congestion,network=map(file=net.dot); fat trees are for TOML and
+         Python
+network  KEY=VALUE, such as L=1us,o=200ns (LogGOPS) or alpha=1us,beta=1ns
+         (Hockney); nodes, racks and so on with their sizes:
+         8: L=300ns,o=100ns; 16: L=600ns,o=200ns; L=1us,o=200ns
+         With ,shared_card=true at the end the ranks of a node share its
+         bandwidth to other nodes; with ,distances=torus(sizes=8x8,hop=100ns)
+         farther nodes have more latency.
+         G and beta, times of a byte, may be bandwidths: G=50GB/s or G=400Gb/s
+         is G=0.02ns; or nodes of 8 H100 as NCCL's tuning model has them, by
+         protocol: nccl-h100-ll, nccl-h100-ll128, nccl-h100-simple
+TOML and Python take the same, as text: message_bytes = "8K",
+values = "64..8192", network = "L=1us,o=200ns",
+noise = ["node.noise", "period=1ms,duration=10us"].
 """
 
 _NUMBER = re.compile(

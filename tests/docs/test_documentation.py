@@ -14,6 +14,7 @@ import pytest
 from support.paths import ROOT
 
 from jitterfly.cli.parser import parse
+from jitterfly.syntax import HELP
 from jitterfly_papers.claims import CLAIMS, OURS, VERDICTS
 from jitterfly_papers.report.claims_table import markdown
 
@@ -97,6 +98,18 @@ def test_code_runs_or_cannot_run_here(info, text):
     assert info in {"", "console", "sh", "python", "toml", "text", "bibtex"}
     for words in commands(text) if info in {"", "console", "sh"} else ():
         parse(words)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_rows_of_tables_are_whole(page):
+    """A row that goes on in the next line ends its table, and the rest of it is text."""
+    text = re.sub(r"(?ms)^(`{3,}).*?^\1$", "", page.read_text(encoding="utf-8"))
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert not [row for row in rows if not row.endswith("|")]
+
+
+def test_the_help_on_syntax_fits_a_terminal():
+    assert max(map(len, HELP.splitlines())) < 80
 
 
 def commands(text: str) -> list[list[str]]:
