@@ -239,6 +239,17 @@ def test_equal_candidates_have_no_winner(drawn, statistic):
     assert wrong <= most(0.05)
 
 
+def test_what_never_differed_equals_only_where_enough_realizations_say_so():
+    """A share of them in which both differ may have been missed, by all that they vary."""
+    statistic, times = Statistic.named("mean"), 1 + np.random.default_rng(3).exponential(1.0, 8192)
+    for count, told in [(32, False), (256, False), (8192, True)]:
+        few = times[:count]
+        found = statistic.ratio(few, few, 0.01, 0.01)
+        assert statistic.above(few, few, 0.01, 1 / 1.01) is told
+        assert (found.low >= 1 / 1.01 and found.high <= 1.01) is told
+        assert found.low == pytest.approx(2 - found.high, abs=0.01)
+
+
 def test_best_is_kept_and_intervals_hold(drawn):
     """Different means: the best is dropped, or any interval to it misses, in at most 5 %."""
     rng = np.random.default_rng(12)

@@ -178,8 +178,10 @@ class Statistic:
             return PairedQuantiles(a, b, self.share, error).above(factor)
         difference = a - factor * b
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or beyond.moved
-        reach = _half_interval(difference, error, seen) + factor * beyond.lacks_b
-        return bool(difference.mean() > reach)
+        reach = _half_interval(difference, error, seen)
+        if not np.ptp(a - b):  # no realization told them apart, but others may
+            reach = max(reach, _half_interval(a - b, error, seen))
+        return bool(difference.mean() > reach + factor * beyond.lacks_b)
 
     def _below(
         self, a: Floats, b: Floats, error: float, beyond: BeyondSample, factor: float
