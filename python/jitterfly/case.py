@@ -29,7 +29,7 @@ from .fields import (
     stacklevel_of_user,
 )
 from .hierarchy import Hierarchy
-from .imbalance import Arrival, Speed, check_arrival, check_ranks, check_speed
+from .imbalance import Arrival, Speed, SpeedOrText, check_arrival, check_ranks, check_speed
 from .network import MAX_BYTES, Network, NetworkOrText, check_network
 from .noise import Congestion, MessageNoise, NetworkWeather, Noise, StepNoise
 from .noise.source import (
@@ -44,7 +44,7 @@ from .noise.source import (
 )
 from .program import Collective
 from .steps import ASK, DRAWS_PER_CYCLE, ENTER, EXCHANGE, FORWARD, MESSAGE, Costs, Sized
-from .syntax import read_count, read_network, read_noises, read_size
+from .syntax import read_count, read_network, read_noises, read_part, read_size
 from .units import LONGEST_SECONDS, LONGEST_TICKS, TICKS_PER_SECOND, Seconds, to_ticks
 from .workload import Workload
 
@@ -84,18 +84,20 @@ class Case(Collective):
         From 1 to 100,000.
     compute_time : float or str
         CPU time of a compute phase, seconds.
-    arrival : Arrival, optional
-        How late each rank is at each collective: ``imbalance.Ramp("1ms")`` and others. Without it
-        all begin at once. Arrivals that are drawn are noise (`LateArrival`).
-    speed : Speed, optional
+    arrival : Arrival or str, optional
+        How late each rank is at each collective: ``imbalance.Ramp("1ms")`` and others. Also as
+        text: ``"kind=ramp,longest=1ms"``. Without it all begin at once. Arrivals that are drawn are
+        noise (`LateArrival`).
+    speed : Speed or str, optional
         How much longer the CPU time of each rank takes in compute phases and in combining:
-        ``imbalance.SlowRanks(1.2, ranks=[5])`` and others. Speeds that each realization draws anew
+        ``imbalance.SlowRanks(1.2, ranks=[5])`` and others. Also as text:
+        ``"kind=slow_ranks,factor=1.2,ranks=5"``. Speeds that each realization draws anew
         are noise (`SpeedNoise`).
     barrier : Algorithm or str, optional
         That precedes the collective in each cycle, as in the loop of a benchmark, such as
         ``"dissemination_barrier"``. Its messages have the fewest bytes that the network knows, and
         meet noise. Completions count from the begin of the run, the time of the barrier included.
-    L_factor, G_factor : Speed, optional
+    L_factor, G_factor : Speed or str, optional
         How much longer the latency (L of LogGOPS, alpha of Hockney) and the time of a byte (G,
         beta) are for messages from and to each rank, as over a slow cable or network card:
         ``imbalance.SlowNodes(4, node_ranks=8, nodes=[17])``, or ``imbalance.SlowShare(4, 0.01)``
@@ -147,13 +149,15 @@ class Case(Collective):
     cycles: int = 1
     compute_time: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "arrival", "own", "rounds", "rank 0"] = "completion"
-    arrival: Arrival | None = None
-    speed: Speed | None = None
+    arrival: Converted[Arrival | str | None, Arrival | None] = Converted(
+        "Arrival | str | None", None
+    )
+    speed: SpeedOrText = SpeedOrText()
     barrier: Converted[Algorithm | str | None, Algorithm | None] = Converted(
         "Algorithm | str | None", None
     )
-    L_factor: Speed | None = None
-    G_factor: Speed | None = None
+    L_factor: SpeedOrText = SpeedOrText()
+    G_factor: SpeedOrText = SpeedOrText()
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -177,9 +181,9 @@ class Case(Collective):
                 "'dissemination_barrier'"
             )
         if not self.is_even:
-            check_arrival(self.arrival)
+            put("arrival", check_arrival(self.arrival))
             for name in ("speed", "L_factor", "G_factor"):
-                check_speed(getattr(self, name), name)
+                put(name, check_speed(getattr(self, name), name))
             check_ranks(self.ranks)
             self.rank_delays()
             self.rank_work()
@@ -341,7 +345,9 @@ def read_parts(table: Mapping[str, Any]) -> dict[str, Any]:
     speeds = ((name, Speed) for name in ("speed", "L_factor", "G_factor"))
     for name, family in (("arrival", Arrival), *speeds):
         if values.get(name) is not None:
-            values[name] = family.from_dict(values[name], name)  # type: ignore[attr-defined]
+            one = values[name]
+            table = read_part(one, name) if isinstance(one, str) else one
+            values[name] = family.from_dict(table, name)  # type: ignore[attr-defined]
     if "noise" in values:
         tables = read_noises(values["noise"])
         if not isinstance(tables, (list, tuple)):

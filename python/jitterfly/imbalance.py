@@ -820,18 +820,35 @@ def _drawn_nodes(ranks: int, share: float, node_ranks: int, seed: int) -> npt.ND
     return np.repeat(drawn, node_ranks)[:ranks]
 
 
+class SpeedOrText(Converted["Speed | str | None", "Speed | None"]):
+    """Speeds of ranks as a field, which takes their text as well; `check_speed` reads it."""
+
+    def __init__(self) -> None:
+        super().__init__("Speed | str | None", None)
+
+
 def check_arrival(value: Any) -> Arrival | None:
-    """The arrival pattern of a case, or None: all ranks arrive at once."""
+    """The arrival pattern of a case, also from text, or None: all ranks arrive at once."""
+    if isinstance(value, str):
+        return Arrival.from_dict(read_part(value, "arrival"), "arrival")
     if value is None or isinstance(value, Arrival):
         return value
-    raise ValueError(f"arrival must be an Arrival such as Ramp('1ms'), got {shorten(value)}")
+    raise ValueError(
+        "arrival must be an Arrival such as Ramp('1ms'), or text such as 'kind=ramp,longest=1ms', "
+        f"got {shorten(value)}"
+    )
 
 
 def check_speed(value: Any, name: str = "speed") -> Speed | None:
-    """The speeds of a case's ranks, or None: all are alike; or another field of that kind."""
+    """The speeds of a case's ranks, also from text, or None: all are alike; `name` is the field."""
+    if isinstance(value, str):
+        return Speed.from_dict(read_part(value, name), name)
     if value is None or isinstance(value, Speed):
         return value
-    raise ValueError(f"{name} must be a Speed such as SlowRanks(1.2), got {shorten(value)}")
+    raise ValueError(
+        f"{name} must be a Speed such as SlowRanks(1.2), or text such as 'kind=drawn,sigma=0.05', "
+        f"got {shorten(value)}"
+    )
 
 
 def factors_of(value: Speed | None, ranks: int, name: str) -> npt.NDArray[np.float64]:

@@ -372,6 +372,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
     )
 
     def __post_init__(self) -> None:
+        self.take_named_algorithm(self.ranks)
         self.cases  # noqa: B018
 
     @cached_property

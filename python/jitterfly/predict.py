@@ -207,6 +207,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
                 "sizes", " must be of 2 ranks or more, each number once and none that of ranks, "
                 f"got {', '.join(map(str, counts[1:]))}"
             )  # fmt: skip
+        self.take_named_algorithm(counts)
         for ranks in counts:
             self.case_of(ranks)
 

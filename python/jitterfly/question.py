@@ -14,12 +14,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from .algorithms import Algorithm
+from .algorithms.candidates import algorithm_named
 from .algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from .backends import BACKENDS, backend_named
-from .case import MAX_CYCLES, Case, check_case, read_algorithm
+from .case import MAX_CYCLES, Case, check_case
 from .fields import (
     MAX_SEED,
     MAX_THREADS,
@@ -37,6 +38,7 @@ from .fields import (
     plain_value,
     shorten,
 )
+from .imbalance import Arrival, check_arrival, check_speed
 from .network import DEFAULT_NETWORK, MAX_BYTES, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
@@ -262,20 +264,21 @@ class Choice(Parameter[_W, _W]):
         return value if none else check_choice(value, name, self.allowed)
 
 
-class Part(Parameter[_C | None, _C | None]):
+class Part(Parameter[_C | str | None, _C | None]):
     """An exchangeable part of a case, such as its arrival, or None: keys and values."""
 
     metavar = "K=V,..."
 
     def __init__(self, family: Any, help: str, more: str = "") -> None:
-        self.takes = f"{family.__name__} | None"  # type: ignore[misc]  # of this field alone
+        self.takes = f"{family.__name__} | str | None"  # type: ignore[misc]  # of this field alone
         super().__init__(help, more, default=None)
         self.family: type[_C] = family  # Any: mypy takes no abstract class for type[_C]
 
     def read(self, value: Any, name: str) -> _C | None:
-        if value is None or isinstance(value, self.family):
-            return value
-        raise ValueError(f"{name} must be a {self.family.__name__}, got {shorten(value)}")
+        if value is None:
+            return None
+        checked = check_arrival(value) if self.family is Arrival else check_speed(value, name)
+        return cast("_C | None", checked)
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> _C:
         return self.family.from_dict(read_part(text, name), name)
@@ -395,19 +398,20 @@ class AlgorithmParameter(
 ):
     """The algorithm of the collective, or whose choice it is; where left out, `DEFAULT_LIBRARY`'s.
 
-    On a command line its name is read with ranks, network and message size (`cli.options`).
+    A name is read with ranks, network and message size: on a command line by `cli.options`, else by
+    `CollectiveParameters.take_named_algorithm`.
     """
 
     takes = "Algorithm | LibraryRules | str | None"
     metavar = "NAME"
 
     def read(self, value: Any, name: str) -> Algorithm | LibraryRules:
-        if isinstance(value, str):
-            value = LibraryRules(value) if is_library(value) else read_algorithm(value)
-        if value is not None and not isinstance(value, (Algorithm, LibraryRules)):
+        if isinstance(value, str):  # else a name, for `CollectiveParameters.take_named_algorithm`
+            value = LibraryRules(value) if is_library(value) else value.strip()
+        if value is not None and not isinstance(value, (str, Algorithm, LibraryRules)):
             raise ValueError(f"{name} must be an Algorithm such as Butterfly(...), or text, got "
                              f"{shorten(value)}")  # fmt: skip
-        return LibraryRules() if value is None else value
+        return LibraryRules() if value is None else value  # type: ignore[return-value]
 
     def from_plain(self, value: Any, name: str) -> Any:
         if isinstance(value, Mapping) and "library" in value:
@@ -547,6 +551,8 @@ class CollectiveParameters(Question):
         "the algorithm of the collective, or a library: what it runs for so many ranks and bytes",
         '``"openmpi"``, ``"mpich"`` or ``"nccl"``, also with a version (``"openmpi-5"``), is '
         "what that library runs for an allreduce; ``LibraryRules(name, collective)`` for others. "
+        '``"ring"`` or another name of a candidate of `advise` is that of an allreduce; a kind, '
+        'such as ``"ring_allgather"``, says its collective itself. '
         "Where a butterfly is asked for and takes more than twice as long without noise as the "
         "best candidate of `advise`, as for long messages, the first line of the answer says so "
         "(`faster_candidate`).",
@@ -560,6 +566,16 @@ class CollectiveParameters(Question):
     compute_time: Duration = Duration(
         "CPU time of a compute phase before each", "Seconds.", default=0.0, usual="0"
     )
+
+    def take_named_algorithm(self, ranks: Sequence[int]) -> None:
+        """Replace the name of an algorithm by what it is for these numbers of ranks."""
+        if isinstance(self.algorithm, str):
+            with naming_fields("algorithm"):
+                collective = None if self.algorithm in Algorithm.kinds() else "allreduce"
+                named = algorithm_named(
+                    self.algorithm, collective, ranks, self.network, self.message_bytes
+                )
+            object.__setattr__(self, "algorithm", named)
 
 
 @question

@@ -391,6 +391,7 @@ class SlowdownQuestion(CollectiveQuestion):
         if not self.noise:
             raise FieldError("noise", " must hold at least one source, got []")
         _check_resamples(self.resamples, self.noise)
+        self.take_named_algorithm(self.ranks)
         self.cases  # noqa: B018
 
     @cached_property

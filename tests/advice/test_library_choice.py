@@ -691,3 +691,14 @@ def test_what_there_is_no_rule_for(words, error, capsys):
     ranks = [] if "--ranks" in words else ["--ranks", "8"]
     assert main(["slowdown", *ranks, *ASKED, *words]) != 0
     assert error in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("library", ["openmpi-4.1", "openmpi-5", "mpich-5", "nccl-2.30"])
+def test_a_choice_takes_text_as_a_case_does(library):
+    rules, nodes = LibraryRules(library), "48: L=1us,o=200ns,G=0.1ns; L=1us,o=200ns,G=0.1ns"
+    assert rules.choice("96", nodes, "64KiB") == rules.choice(96, NODES, 65536)
+    for size in (-5, 8.5, "8kb"):
+        with pytest.raises(ValueError, match=r"^message_bytes must be an integer"):
+            rules.choice(96, NODES, size)
+    with pytest.raises(ValueError, match=r"^network must be a Network"):
+        rules.choice(96, None, 8)

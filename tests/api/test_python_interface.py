@@ -482,3 +482,52 @@ def test_files_of_noise_may_be_paths(tmp_path):
     for bad in (b"a.noise", [b"a.noise"], 5):
         with pytest.raises(ValueError, match=r"^noise must be a list of sources"):
             jf.Case(4, network=network, noise=bad)
+
+
+def test_parts_of_a_case_may_be_text():
+    given = {"arrival": "kind=one_late,delay=1ms,rank=3", "speed": "slow_ranks(factor=1.2,ranks=5)",
+             "L_factor": "kind=slow_nodes,factor=4,node_ranks=2,nodes=1"}  # fmt: skip
+    network = jf.LogGOPS(L="1us", o="200ns", gamma="1ns")
+    case = jf.Case(8, network=network, **given)
+    assert case.arrival == jf.imbalance.OneLate("1ms", rank=3)
+    assert case.speed == jf.imbalance.SlowRanks(1.2, ranks=[5])
+    assert case.L_factor == jf.imbalance.SlowNodes(4, node_ranks=2, nodes=[1])
+    noise = "period=1ms,duration=25us"
+    asked = {"network": network, "realizations": 10, "compute_time": "1us"}
+    texts = jf.slowdown(noise, 8, **asked, **given)
+    objects = {name: getattr(case, name) for name in given}
+    assert texts.to_dict() == jf.slowdown(noise, 8, **asked, **objects).to_dict()
+    for name, kind in {"arrival": "an Arrival", "speed": "a Speed", "G_factor": "a Speed"}.items():
+        with pytest.raises(ValueError, match=rf"^{name} must be {kind} such as .* or text such as"):
+            jf.slowdown(noise, 8, network=network, **{name: 5})
+        with pytest.raises(ValueError, match=rf"^{name} must be {kind} such as .* or text such as"):
+            jf.Case(8, network=network, **{name: 5})
+
+
+def test_a_question_takes_the_names_that_its_command_takes():
+    noise, asked = "period=1ms,duration=25us", {"network": "L=1us,o=200ns", "realizations": 10}
+    same = [
+        ("ring", jf.RingAllreduce()),
+        ("ring_allgather", jf.RingAllgather()),
+        ("double_binary_tree_allreduce", jf.DoubleBinaryTreeAllreduce(segment_bytes="512KiB")),
+    ]
+    for name, algorithm in same:
+        found, meant = (
+            jf.slowdown(noise, 8, algorithm=one, message_bytes="1MiB", **asked)
+            for one in (name, algorithm)
+        )
+        assert found.to_dict() == meant.to_dict()
+        found, meant = (
+            jf.noise_limit("period=1ms,duration=max", 8, algorithm=one, at_most=1.1, **asked)
+            for one in (name, algorithm)
+        )
+        assert found.to_dict() == meant.to_dict()
+    with pytest.raises(ValueError, match=r"^algorithm .* 'rign' \(did you mean 'ring'\?\)$"):
+        jf.slowdown(noise, 8, algorithm="rign", **asked)
+    with pytest.raises(ValueError, match=r"^algorithm binomial is there for broadcast"):
+        jf.slowdown(noise, 8, algorithm="binomial", **asked)
+    named = jf.advise(8, noise=noise, candidates="ring, rabenseifner", **asked)
+    assert {one.name for one in named.cells[0].ranking} == {"ring", "rabenseifner"}
+    own = {"ring": jf.RingAllreduce()}
+    with pytest.raises(ValueError, match="has a candidate 'ring' already: give yours"):
+        jf.advise(8, noise=noise, own=own, **asked)

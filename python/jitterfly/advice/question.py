@@ -340,14 +340,16 @@ class StatisticName(Parameter[str, str]):
         return Statistic.named(value).name
 
 
-class Candidates(Parameter[Sequence[str] | None, tuple[str, ...] | None]):
+class Candidates(Parameter[Sequence[str] | str | None, tuple[str, ...] | None]):
     """Names of candidates, which the question checks with its collective."""
 
-    takes = "Sequence[str] | None"
+    takes = "Sequence[str] | str | None"
     metavar = "NAME,..."
 
     def read(self, value: Any, name: str) -> Any:
-        if value is None or isinstance(value, (str, bytes)):
+        if isinstance(value, str):
+            return tuple(self.from_text(value, name, {}))
+        if value is None or isinstance(value, bytes):
             return value
         if not isinstance(value, Iterable):
             raise ValueError(f"{name} must be a list of algorithms, got {shorten(value)}")
@@ -453,7 +455,7 @@ class Question(EngineParameters):
     )
     candidates: Candidates = Candidates(
         "in place of the usual ones, also of [own.NAME]; `list` explains all",
-        "Names of `advice.known(collective)` or `own`.",
+        "Names of `advice.known(collective)` or `own`; also as text, with commas between them.",
         default=None,
     )
     own: OwnCandidates = OwnCandidates(

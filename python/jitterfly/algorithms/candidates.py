@@ -905,6 +905,11 @@ def choose_candidates(
         chosen += own_ones
     found = [one.name for one in chosen]
     twice = sorted({name for name in found if found.count(name) > 1})
+    if taken := [name for name in twice if name in mine and name in there]:
+        raise ValueError(
+            f"own: {collective} has a candidate {taken[0]!r} already: give yours another name, "
+            f"such as my_{taken[0]}"
+        )
     if twice:
         raise ValueError(f"candidates must differ, {twice[0]!r} is given twice")
     if not found:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from ..fields import check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Counts, read_counts
-from ..network import Network
+from ..network import MAX_BYTES, Network, check_network
 from ..steps import MAX_WINDOW, power_below, rounds_of
-from ..syntax import read_count
+from ..syntax import read_count, read_size
 from . import Algorithm, Butterfly, RecursiveDoublingAllreduce
 from .algorithm import COLLECTIVES, IRREGULAR, MAX_LISTED_RANKS, MAX_ROUNDS
 from .candidates import in_network, nccl_tree
@@ -980,14 +980,19 @@ class LibraryRules:
         return _LIBRARIES[self.name][0]
 
     def choice(
-        self, ranks: int, network: Network, message_bytes: int, *, switches: bool = True
+        self,
+        ranks: int | str,
+        network: Network | str,
+        message_bytes: int | str,
+        *,
+        switches: bool = True,
     ) -> LibraryChoice:
         """Return what the library would run.
 
         Parameters
         ----------
         ranks, network, message_bytes
-            As in `Case`.
+            As in `Case`, also as text.
         switches : bool
             Whether switches may combine. Without them what the library would run next stands in for
             an `InNetworkAllreduce`, which a case under noise of each message or step refuses.
@@ -995,10 +1000,13 @@ class LibraryRules:
         Raises
         ------
         ValueError
-            The library does not have the collective; `ranks` is out of range, or too many to be
-            listed.
+            The library does not have the collective; `ranks` or `message_bytes` is out of range, or
+            ranks are too many to be listed.
         """
         ranks = read_count(ranks, "ranks", 1, 2**MAX_ROUNDS)
+        network = check_network(network)
+        least = network.smallest_message
+        message_bytes = read_size(message_bytes, "message_bytes", least, MAX_BYTES)
         width = 1
         if isinstance(network, Hierarchy) and network.spans:
             width = min(network.spans[0], ranks)

@@ -22,7 +22,7 @@ from ..case import read_parts
 from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
-from ..imbalance import Speed, check_ranks, check_speed
+from ..imbalance import SpeedOrText, check_ranks, check_speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..noise.source import ExpectedWork, MaxWork
@@ -113,7 +113,7 @@ class ScheduleCase(Workload):
     noise: Converted[list[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Converted(
         "list of Noise | str | Path", ()
     )
-    speed: Speed | None = None
+    speed: SpeedOrText = SpeedOrText()
     order: Literal["noise-free", "arrival"] = "noise-free"
     marks: str | Path | None = None
     sha256: str | None = None
@@ -137,9 +137,10 @@ class ScheduleCase(Workload):
         ranks = self.size.ranks  # the files are read
         for noise in self.placed_noise:
             noise.check(ranks, 0)  # how long messages are on their way: `compile_program`
-        if (speed := check_speed(self.speed)) is not None:
+        put("speed", check_speed(self.speed))
+        if self.speed is not None:
             check_ranks(ranks)
-            speed.of_ranks(ranks)
+            self.speed.of_ranks(ranks)
 
     @property
     def file(self) -> FileName:
