@@ -82,6 +82,7 @@ _HALF_TICK = 0.5 / TICKS_PER_SECOND
 _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
 _LONGEST = 2**53 / TICKS_PER_SECOND  # seconds: up to there doubles tell ticks apart
 _OTHER_NETWORK = 1.25  # times the base time
+_WIDE = 0.5  # times the base time: where its own spread is wider, it has several states
 _MAX_ROWS = 8
 NEAR = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
 """Relative ends of intervals beyond which a note says how little is known."""
@@ -455,6 +456,13 @@ def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
             f"show: they do not tell base and noise apart. Give {parameter('base')}"
         )
         notes.append(Note("base_not_determined", told, FIRST))
+    if hits.base.reach >= _WIDE * hits.base.time:
+        told = (
+            f"the base time is no single time: without hits it spreads by up to "
+            f"{show_seconds(hits.base.reach, 3)} around {show_seconds(hits.base.time, 3)}. Noise "
+            "does not explain that spread, which may be another one on more ranks"
+        )
+        notes.append(Note("wide_base", told, FIRST))
     if hits.exceeding < 10:
         told = f"only {hits.exceeding} iterations were hit: they tell little of the noise"
         notes.append(Note("few_hits", told, FIRST))

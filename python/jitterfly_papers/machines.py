@@ -69,6 +69,7 @@ _IN_WORDS = {
     "bursts": "bursts",
     "few_hits": "few hits",
     "short_recording": "a short recording",
+    "wide_base": "a wide base",
 }
 _DOUBTS = set(_IN_WORDS)
 _LEVELS = tuple(np.round([0.01, 0.05, *np.arange(0.1, 0.91, 0.1), 0.95, 0.99, 0.995, 0.999], 4))

@@ -145,6 +145,18 @@ def test_a_base_with_spread_hides_short_detours_and_says_so():
     assert float(found.histogram.low[0]) / 1e12 > found.hits.base.reach
 
 
+@pytest.mark.parametrize(("apart", "told"), [(0.6, ["wide_base"]), (0.1, [])])
+def test_a_base_of_several_times_is_named(apart, told):
+    """Iterations come in three groups, as where a network is in one of several states."""
+    states = np.random.default_rng(6).choice([-1, 0, 0, 1], FEW)
+    times = with_spread(times_under(NOISE) + apart * QUIET * states, sigma=0.02 * QUIET)
+    found = jf.infer_noise(times, RANKS, **OPTIONS)
+    notes = found.cautions()
+    assert [note.code for note in notes] == told
+    if told:
+        assert "the base time is no single time: without hits it spreads by up" in str(notes[0])
+
+
 def test_bursts_are_named_and_widen_intervals():
     """The same times, in two orders: hits alone, or together in a part of the time."""
     times = times_under(NOISE, count=4000)
