@@ -144,10 +144,11 @@ def test_names_of_libraries():
     assert set(table) < set(jitterfly.Algorithm.kinds())
     candidates = [one for collective in COLLECTIVES for one in known(collective).values()]
     called = [candidate for candidate in candidates if candidate.called]
-    assert len(called) == 52
+    assert len(called) == 54
     for candidate in called:
         network = jitterfly.Hockney("1us", "1ns")
         if candidate.in_network:  # some are within nodes, some between them
-            network = jitterfly.Hierarchy([(4, network), network])
+            node = 8 if candidate.name == "nvls" else 4
+            network = jitterfly.Hierarchy([(node, network), network])
         kind = candidate.make(8, network, 8).kind
         assert [candidate.called.get(library, "-") for library in LIBRARIES] in table[kind]

@@ -28,8 +28,8 @@ NOISE = [
 ]
 
 
-BETWEEN_RANKS = [kind for kind in jf.Algorithm.kinds() if kind != "in_network_allreduce"]
-"""The other one has messages to switches (test_in_network.py)."""
+BETWEEN_RANKS = [kind for kind in jf.Algorithm.kinds() if not kind.startswith("in_network")]
+"""The others have messages to switches (test_in_network.py)."""
 
 
 @parametrize_in_groups("kind, ranks", crossed(BETWEEN_RANKS, [1, 7, 16, 37]))
@@ -616,7 +616,12 @@ def test_farther_hosts_are_later_in_the_reference(number):
         sizes = hosts // 4 + 1, 2, 2
         distances = jf.Dragonfly(*sizes, f"{hop}ps", "7ns")
         farther = dragonfly_extra(*sizes, hop, 7000)
-    case = replace(case, network=replace(case.network, distances=distances))
+    try:
+        case = replace(case, network=replace(case.network, distances=distances))
+    except ValueError as error:  # the longer way has more than 1000 periods of a jitter
+        if "1/1000 of the time" not in str(error):
+            raise
+        return
     run.network = replace(run.network, farther=farther)
     expected = np.array(run.execute(), dtype=np.int64)
     times = jf.ready_times(case, seed=seed, realization=realization)

@@ -14,6 +14,7 @@ from reference.realized import RealizedNoise
 from support.scale import at_most, scaled
 
 import jitterfly as jf
+from jitterfly.advice import known
 from jitterfly.goal_export import goal_schedule
 from jitterfly.steps import MESSAGE, OBSERVE, Step, digest_of_steps
 
@@ -188,6 +189,79 @@ def test_stages_without_switches_are_messages(number, monkeypatch):
     expected = np.array(run.execute(), dtype=np.int64)
     times = jf.ready_times(case, seed=number)
     np.testing.assert_array_equal(np.rint(times * 1e12).astype(np.int64), expected)
+
+
+def one_switch(near, work, cycles, noise, ranks, up, down, ticks):
+    """When each rank ends each cycle: all post to one switch, and get what all have posted."""
+    now, rows = [0] * ranks, []
+    last = textbook.log2_up(ranks) + 1
+    for cycle in range(cycles):
+        now = [noise.compute(i, t + noise.late(i, cycle), work, cycle) for i, t in enumerate(now)]
+        tree = Tree(range(ranks))
+        for i in range(ranks):
+            left = noise.send(i, now[i], near.cpu(up), cycle, 0)
+            way, port = near.transit(up) + ticks, (i + 1) % ranks
+            late = noise.transit_delay(left, "original", port, cycle, 0, transit=way)
+            tree.post(i, left + way + late, [i])
+        top, everyone = tree.result()
+        assert everyone == frozenset(range(ranks))
+        for i in range(ranks):
+            way = near.transit(down) + ticks
+            late = noise.transit_delay(top, "original", i, cycle, last, transit=way)
+            now[i] = noise.receive(i, top + way + late, near.cpu(down), cycle, last)
+        rows.append(now)
+    return rows
+
+
+@pytest.mark.parametrize("made", [jf.InNetworkReduceScatter, jf.InNetworkAllgather])
+@pytest.mark.parametrize("number", range(at_most(30, 4)))
+@pytest.mark.filterwarnings("ignore:.*counts nowhere")
+def test_halves_on_one_switch(made, number):
+    """Tick for tick with any noise, and in closed form without: vectors up, or all blocks down."""
+    rng = random.Random(f"{made.__name__} {number}")
+    ranks, n = rng.randint(2, 17), rng.choice([1, 8, 1000, 5000])
+    chunk = rng.choice([1, 300, 10**6])
+    network, meant_network = random_network(rng, jf, "ring_allreduce")
+    longest = meant_network.transit(n * ranks) + 10**6
+    written, meant = random_sources(rng, jf, ranks, longest)
+    kept = [k for k, one in enumerate(meant) if one.role not in OF_STEPS]
+    ticks, work, cycles = rng.choice([0, 90_000]), rng.choice([0, 7_000_123]), rng.randint(1, 3)
+    case = jf.Case(ranks, algorithm=made(f"{ticks}ps", chunk), network=network, message_bytes=n,
+                   cycles=cycles, noise=[written[k] for k in kept],
+                   compute_time=f"{work}ps")  # fmt: skip
+    up, down = n, min(textbook.cut(n, ranks), chunk)
+    if made is jf.InNetworkAllgather:
+        up, down = min(n, chunk), ranks * n
+    seed, realization = rng.getrandbits(64), rng.getrandbits(32)
+    noise = RealizedNoise([meant[k] for k in kept], seed, realization)
+    expected = one_switch(meant_network, work, cycles, noise, ranks, up, down, ticks)
+    result = jf.simulate(case, 1, seed=seed, backend="cpu", first_realization=realization)
+    assert result.ticks[0].tolist() == [max(row) for row in expected]
+    quiet = replace(case, noise=(), cycles=1)
+    form = round(jf.theory.collective_completion(quiet) * 1e12)
+    assert form == quiet.noise_free_ticks()[0]
+
+
+def test_both_halves_are_the_allreduce_on_one_node():
+    near = jf.LogGOPS(L="1us", o="200ns", G="3ps")
+    cases = [jf.Case(8, algorithm=algorithm, network=near, message_bytes=size)
+             for algorithm, size in ((jf.InNetworkReduceScatter(chunk_bytes=1024), 2**20),
+                                     (jf.InNetworkAllgather(chunk_bytes=1024), 2**17),
+                                     (jf.InNetworkAllreduce(8, chunk_bytes=1024), 2**20))
+             ]  # fmt: skip
+    scatter, gather, both = (case.noise_free_ticks()[0] for case in cases)
+    assert both == scatter + gather
+
+
+def test_nvls_is_a_candidate_on_one_node():
+    nodes = jf.Hierarchy([(8, NETWORK), NETWORK])
+    for collective in ("allgather", "reduce_scatter"):
+        make = known(collective)["nvls"].make
+        assert make(8, nodes, 64).kind == f"in_network_{collective}"
+        with pytest.raises(ValueError, match="16 ranks are not at one switch, which has the 8 of"):
+            make(16, nodes, 64)
+        with pytest.raises(ValueError, match="a node has one rank"):
+            make(8, NETWORK, 64)
 
 
 @pytest.mark.parametrize("number", range(at_most(60, 12)))

@@ -127,9 +127,11 @@ def of_nccl(number, noise, **changes):
         jf.InNetworkAllreduce(2),
         jf.InNetworkAllreduce(2, intra_node="direct", inter_node="tree", chunk_bytes=2),
         jf.InNetworkAllreduce(2, intra_node="chain"),
+        jf.InNetworkReduceScatter(switch_time="7ps"),
+        jf.InNetworkAllgather(chunk_bytes=2),
     ]
     ranks = 4 + 2 * (number % 4)
-    case = jf.Case(ranks, algorithm=made[number % 5], network=nodes, message_bytes=8)
+    case = jf.Case(ranks, algorithm=made[number % len(made)], network=nodes, message_bytes=8)
     return _of_public_case(case, noise, **changes)
 
 

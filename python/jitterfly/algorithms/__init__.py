@@ -26,7 +26,12 @@ from .allreduce import (
     SegmentedRingAllreduce,
     SwingAllreduce,
 )
-from .hierarchical_allreduce import HierarchicalAllreduce, InNetworkAllreduce
+from .hierarchical_allreduce import (
+    HierarchicalAllreduce,
+    InNetworkAllgather,
+    InNetworkAllreduce,
+    InNetworkReduceScatter,
+)
 from .barrier import (
     DisseminationBarrier,
     DoubleRingBarrier,
@@ -149,7 +154,9 @@ __all__ = [
     "HierarchicalReduce",
     "HierarchicalScan",
     "HierarchicalScatter",
+    "InNetworkAllgather",
     "InNetworkAllreduce",
+    "InNetworkReduceScatter",
     "KnomialBroadcast",
     "KnomialReduce",
     "LinearAllgatherv",

@@ -357,6 +357,32 @@ def in_network(
     return make
 
 
+def _at_one_switch(kind: str) -> Maker:
+    """The switch of a node combines or gathers: all ranks are on it."""
+
+    def make(ranks: int, network: Network, size: int) -> Algorithm:
+        node = _consecutive_ranks(network)
+        if node == 1:
+            raise ValueError("a node has one rank: no switch within it combines")
+        if ranks > node:
+            raise ValueError(f"{ranks} ranks are not at one switch, which has the {node} of a node")
+        return Algorithm.from_dict({"kind": kind})
+
+    return make
+
+
+def _nvls(collective: str, summary: str) -> Candidate:
+    """A candidate of NCCL in which the switch of a node combines or gathers."""
+    return Candidate(
+        "nvls",
+        _at_one_switch(f"in_network_{collective}"),
+        usual=False,
+        summary=summary,
+        called={"NCCL": "NVLS"},
+        in_network=True,
+    )
+
+
 def _with_copies(ranks: int, network: Network, size: int) -> Algorithm:
     """Return a butterfly with redundant copies on all levels inside of it."""
     if ranks < 4:
@@ -593,6 +619,7 @@ _OTHERS = {
             usual=False,
             summary="bruck among 4 ranks in a round, of 3 messages at once: fewer rounds",
         ),
+        _nvls("allgather", "a switch that passes each block to all ranks of a node"),
     ),
     "reduce_scatter": (
         _bine(
@@ -600,6 +627,7 @@ _OTHERS = {
             "halves with partners on both sides, the fewest blocks farthest",
             on_levels=True,
         ),
+        _nvls("reduce_scatter", "a switch that combines, from which each rank takes its block"),
     ),
     "gather": (
         _bine("gather", "up a binomial tree with children on both sides, with all blocks below"),

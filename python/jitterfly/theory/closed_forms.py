@@ -21,7 +21,9 @@ from ..algorithms import (
     CirculantAllgather,
     DisseminationBarrier,
     GatherBroadcastAllgather,
+    InNetworkAllgather,
     InNetworkAllreduce,
+    InNetworkReduceScatter,
     KnomialBroadcast,
     KnomialReduce,
     LinearAlltoall,
@@ -729,20 +731,31 @@ def _recursive_multiplying(case: Case) -> int:
     return _at_once(message(case, case.message_bytes, combine=True), [radix - 1] * rounds)
 
 
+def _through_switches(case: Case, switch_time: float, up: int, down: int, levels: int) -> int:
+    """Return the time of `up` bytes to so many levels of switches, and of `down` bytes back."""
+    post, result = message(case, up), message(case, down)
+    ticks = levels * to_ticks(switch_time)
+    return post.send + post.way + result.way + result.receive + 2 * ticks
+
+
+def _in_network_half(case: Case) -> int:
+    """Return the time to the switch of a node and back, with all vectors up or all blocks down."""
+    algorithm, ranks, n = case.algorithm, case.ranks, case.message_bytes
+    assert isinstance(algorithm, (InNetworkReduceScatter, InNetworkAllgather))
+    up, down = n, min(block_bytes(n, ranks), algorithm.chunk_bytes)
+    if isinstance(algorithm, InNetworkAllgather):
+        up, down = min(n, algorithm.chunk_bytes), ranks * n
+    return _through_switches(case, algorithm.switch_time, up, down, 1)
+
+
 def _in_network(case: Case) -> int:
     """Return the time to switches and back, between nodes and, before and after that, in them."""
     algorithm = case.algorithm
     assert isinstance(algorithm, InNetworkAllreduce)
+    through = partial(_through_switches, case, algorithm.switch_time)
     width = min(algorithm.node_ranks, case.ranks)
     part = block_bytes(case.message_bytes, width)
     chunk = min(part, algorithm.chunk_bytes)
-
-    def through(up: int, down: int, levels: int) -> int:
-        """The time of `up` bytes to so many levels of switches, and of `down` bytes back."""
-        post, result = message(case, up), message(case, down)
-        ticks = levels * to_ticks(algorithm.switch_time)
-        return post.send + post.way + result.way + result.receive + 2 * ticks
-
     nodes, levels, total = case.ranks // width, 1, 0
     if width > 1:
         if algorithm.intra_node != "nvls":
@@ -824,7 +837,9 @@ _FORMS: dict[str, Callable[[Case], int]] = {
     "dissemination_barrier": _dissemination,
     "double_ring_barrier": _double_ring,
     "gather_broadcast_allgather": _gather_broadcast,
+    "in_network_allgather": _in_network_half,
     "in_network_allreduce": _in_network,
+    "in_network_reduce_scatter": _in_network_half,
     "knomial_broadcast": _broadcast,
     "knomial_reduce": _reduce,
     "linear_alltoall": _linear_alltoall,
