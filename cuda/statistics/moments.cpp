@@ -117,21 +117,20 @@ template void pack(const SampleColumns& samples, const Tick* base, std::uint64_t
 
 template <class Offset>
 void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed) {
-  const Loops& loops = choose_loops();
-  std::size_t at = 0;
-  for_each_column(
-      samples, loops,
-      [&](std::size_t c, const Tick* values, std::size_t size) {
-        Offset* out = packed + c * samples.realizations + at;
-        if constexpr (std::is_same_v<Offset, std::uint32_t>) {
-          loops.split(values, base[c], size, out, nullptr);
-        } else {
-          for (std::size_t r = 0; r < size; ++r)
-            out[r] = static_cast<Offset>(static_cast<std::uint64_t>(values[r]) -
-                                         static_cast<std::uint64_t>(base[c]));
-        }
-      },
-      [&] { at += kBlock; });
+  constexpr std::size_t kRows = 16;  // of which all columns are in the nearest cache
+  for (std::size_t at = 0; at < samples.realizations; at += kRows) {
+    const std::size_t size = std::min(kRows, samples.realizations - at);
+    const Tick* rows =
+        static_cast<const Tick*>(samples.data) + static_cast<std::ptrdiff_t>(at) * samples.row;
+    for (std::size_t c = 0; c < samples.columns.size(); ++c) {
+      const Tick* from = rows + samples.columns[c];
+      Offset* out = packed + c * samples.realizations + at;
+      for (std::size_t r = 0; r < size; ++r)
+        out[r] = static_cast<Offset>(
+            static_cast<std::uint64_t>(from[static_cast<std::ptrdiff_t>(r) * samples.row]) -
+            static_cast<std::uint64_t>(base[c]));
+    }
+  }
 }
 
 template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);
