@@ -361,6 +361,8 @@ class Answer(Report):
             matplotlib is not installed, or `path` does not end in .png, .pdf or .svg; there is
             nothing to draw.
         """
+        if not self.picture:
+            raise ValueError(f"there is no picture of a {type(self).__name__}: its table has all")
         module, _, function = self.picture.partition(".")
         return optional_packages.picture(module, self, function=function or "draw", path=path)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import shutil
 import tempfile
 import weakref
@@ -89,7 +90,7 @@ def from_csv(content: str) -> pandas.DataFrame:
 def _numbers(column: Sequence[str]) -> list[Any]:
     for kind in (int, float):
         try:
-            return [kind(text) if text else None for text in column]
+            return [kind(text) if text else math.nan for text in column]
         except ValueError:
             continue
     return [text or None for text in column]

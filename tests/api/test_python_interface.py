@@ -531,3 +531,30 @@ def test_a_question_takes_the_names_that_its_command_takes():
     own = {"ring": jf.RingAllreduce()}
     with pytest.raises(ValueError, match="has a candidate 'ring' already: give yours"):
         jf.advise(8, noise=noise, own=own, **asked)
+
+
+def test_an_answer_without_a_picture_says_so():
+    run = jf.Study("small", case=CASE, budget=jf.RealizationBudget(20, 20)).run()
+    with pytest.raises(ValueError, match="no picture of a Comparison"):
+        jf.compare(run, run).plot()
+
+
+def test_columns_of_numbers_are_numbers_in_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = jf.slowdown(NOISE, [4, 8], network=NETWORK, realizations=20).to_pandas()
+    assert table["p999_s"].isna().all()  # too few realizations
+    numbers = [name for name in table if name.endswith("_s") or name in ("slowdown", "ranks")]
+    assert all(pandas.api.types.is_numeric_dtype(table[name]) for name in numbers)
+
+
+def test_the_first_of_a_cell_near_best_is_not_called_equal():
+    noise = "period=1ms,duration=25us,start=stationary"
+    asked = {"network": "L=1us,o=200ns,G=0.1ns", "noise": noise, "message_bytes": "64KiB"}
+    names = ["recursive_doubling", "rabenseifner"]
+    found = jf.advise(512, candidates=names, realizations=2000, **asked)
+    cell = found.cell("512", "64KiB")
+    assert cell is found.cell(512, 65536)
+    assert cell.outcome == "near best"
+    text = "\n".join(found.report())
+    assert "at most 1 % slower than any (" in text
+    assert "equal" not in text

@@ -17,6 +17,7 @@ from support.measured_parts import histogram, trace
 from support.plotted_studies import MS12, drawn, make
 from support.small_study import STUDY
 
+import jitterfly as jf
 from jitterfly.measured import Measured, load
 from jitterfly.measured.description import describe
 from jitterfly.measured.measurements import Detours
@@ -487,3 +488,19 @@ def test_a_period_without_a_peak_is_marked_as_such():
         told = entries(figure_of_measured(measured, facts))
         assert any("no peak here" in text for text in told) != has_peak
         assert ("period, with its part of the detours" in told) == has_peak
+
+
+def test_names_of_quantiles_that_are_near_each_other_share_a_place():
+    """Most times are those without noise, and some are much longer."""
+    rng = np.random.default_rng(1)
+    times = (
+        1e-5 + rng.normal(0, 1e-8, 2000) + (rng.random(2000) < 0.1) * rng.exponential(1e-4, 2000)
+    )
+    noise = "kind=renewal,gap=1ms,duration=exponential(mean=50us)"
+    case = jf.Case(64, network="L=1us,o=200ns", noise=noise)
+    figure = jf.compare_measured(times, case, realizations=1000).plot()
+    panel = figure.axes[0]
+    boxes = [text.get_window_extent() for text in panel.texts]
+    assert {word for text in panel.texts for word in text.get_text().split(", ")} >= {"p5", "p99"}
+    assert len(boxes) < 6
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))

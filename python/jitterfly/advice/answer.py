@@ -35,9 +35,11 @@ from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
 from ..fields import FieldError, counted, field_error, first_few, parameter
 from ..hierarchy import Hierarchy
+from ..network import MAX_BYTES
 from ..question import call_of
 from ..slowdown import no_hosts_notes, start_notes
 from ..stats import Estimate
+from ..syntax import read_count, read_size
 from ..units import common_unit, show_seconds, show_size
 from .question import Progress, Question
 from .race import Race, fitting_candidates
@@ -163,8 +165,10 @@ class Advice(Answer):
     def _by_size(self) -> dict[tuple[int, int], AdviceCell]:
         return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
 
-    def cell(self, ranks: int, message_bytes: int) -> AdviceCell:
-        """The cell of these ranks and bytes; `ValueError` if it was not asked for."""
+    def cell(self, ranks: int | str, message_bytes: int | str) -> AdviceCell:
+        """The cell of these ranks and bytes, also as text; `ValueError` if it was not asked for."""
+        ranks = read_count(ranks, "ranks")
+        message_bytes = read_size(message_bytes, "message_bytes", 0, MAX_BYTES)
         known = self._by_size.get((ranks, message_bytes))
         if known is None:
             question = self.question
@@ -183,7 +187,7 @@ class Advice(Answer):
             WINNER: "a winner",
             ALONE: "one candidate alone",
             EQUAL: f"several equal {_tolerance_in_words(self.question.within)}",
-            NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
+            NEAR: f"one {_bound_in_words(self.question.within)}",
             OPEN: "no winner",
             NOT_RUN: "nothing known yet",
             NOBODY: "no candidate fits",
@@ -496,6 +500,9 @@ def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
         state = _state_in_words(candidate, places, within)
         if cell.outcome == ALONE:
             state = state.replace("the best", ALONE)
+        elif cell.outcome == NEAR and candidate.state == CLOSE:  # others may be slower by more
+            bound = _bound_in_words(within)
+            state = state.replace(f"equal {_tolerance_in_words(within)}", bound)
         place = str(places[candidate.name])
         rows.append((place, candidate.name, *numbers, _how_often(candidate), state))
     notes = _ranking_notes(advice, cell, " ".join(header))
@@ -543,6 +550,11 @@ def _state_in_words(candidate: RankedCandidate, places: Mapping[str, int], withi
 def _tolerance_in_words(within: float) -> str:
     """The tolerance in words."""
     return f"within {100 * within:.10g} %" if within else "to the tick"
+
+
+def _bound_in_words(within: float) -> str:
+    """Say what is known of the first of a cell that is near the best."""
+    return f"at most {100 * within:.10g} % slower than any"
 
 
 def verdict(cell: AdviceCell) -> str:

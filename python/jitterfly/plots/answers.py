@@ -7,7 +7,7 @@ path, which is followed in cuda/schedule/critical_path.cpp.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -339,6 +339,24 @@ def draw_agreement(found: Agreement) -> Figure:
     return figure
 
 
+_LABEL = np.array([22.0, 10.0])  # width and height of "p25" in points, with some room
+
+
+def _name_points(panel: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+    """Write names below points; those of points that are too near to each other share a place."""
+    panel.autoscale_view()
+    scale = 72 / panel.figure.dpi
+    named: list[tuple[list[str], npt.NDArray[np.float64], tuple[float, float]]] = []
+    for name, point in points.items():
+        place = np.asarray(panel.transData.transform(point)) * scale
+        if named and (abs(place - named[-1][1]) < _LABEL).all():
+            named[-1][0].append(name)
+        else:
+            named.append(([name], place, point))
+    for names, _, point in named:
+        panel.annotate(", ".join(names), point, (5, -9), textcoords="offset points", fontsize=8)
+
+
 def _quantiles(panel: Axes, found: Agreement) -> None:
     """Draw simulated over measured quantiles, with the line on which they are equal."""
     assert found.measured is not None
@@ -351,6 +369,7 @@ def _quantiles(panel: Axes, found: Agreement) -> None:
     panel.plot(ends, ends, color=style.GREY, linestyle=":", label="equal")
     panel.plot(measured, simulated, color=look.color, linestyle="", marker=".", markersize=3,
                label="quantiles of both")  # fmt: skip
+    points: dict[str, tuple[float, float]] = {}
     for row in found.rows:
         if row.what == "mean":
             continue
@@ -360,13 +379,14 @@ def _quantiles(panel: Axes, found: Agreement) -> None:
         panel.errorbar([x[1]], [y[1]], [[y[1] - y[0]], [y[2] - y[1]]],
                        [[x[1] - x[0]], [x[2] - x[1]]], color=other.color, marker=other.marker,
                        markersize=4, capsize=2, label="with their intervals")  # fmt: skip
-        panel.annotate(row.what, (x[1], y[1]), (5, -9), textcoords="offset points", fontsize=8)
+        points[row.what] = x[1], y[1]
     if style.wants_log(ends):
         style.log_axis(panel, "s")
         style.log_axis(panel, "s", "x")
     else:
         style.unit_axis(panel, "s")
         panel.xaxis.set_major_formatter(style.InUnit("s"))
+    _name_points(panel, points)
     panel.set_xlabel("measured")
     panel.set_ylabel("simulated")
 

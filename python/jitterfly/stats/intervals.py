@@ -553,7 +553,33 @@ def quantiles(
 
 
 def quantile(samples: npt.ArrayLike, q: float, confidence: float = 0.95) -> Estimate:
-    """One quantile, as `quantiles`."""
+    """One quantile and its interval, as `quantiles`.
+
+    Parameters
+    ----------
+    samples : array, shape (realizations, ...)
+        Finite numbers.
+    q : float
+        Between 0 and 1: 0.99 is p99.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        Of shape (...), in the unit of the samples. An end that so few realizations do not have is
+        infinite.
+
+    Raises
+    ------
+    ValueError
+        An argument out of range.
+
+    Examples
+    --------
+    >>> print(quantile([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.5))
+    3 [1, 6]
+    """
     return quantiles(samples, q, confidence)
 
 

@@ -499,7 +499,7 @@ def draw_few_runs(results: Results, observable: str | None = None) -> Figure:
     axes.set_xlabel("mean")
     handles = [
         Line2D([], [], color=style.BLUE, marker="o", markersize=3, linestyle="none",
-               label=f"a mean of {RUNS} runs, as published"),
+               label=f"a mean of {RUNS} runs{', as published' * bool(results.study.claims)}"),
         Line2D([], [], color="black", marker="D", markersize=4, linewidth=2,
                label="mean of all realizations, 95 % interval"),
     ]  # fmt: skip
