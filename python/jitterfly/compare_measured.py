@@ -222,10 +222,13 @@ class Agreement(Answer):
             )
             text.append(Note("distance", told, PICTURE))
         worst = self.worst
-        off = f"{worst.what} is off by a factor of {worst.ratio:.3g}"
-        told = f"{off}, more than all else" if worst.apart else "nothing is told apart"
+        told = f"the simulated {worst.what} is {worst.ratio:.3g} times the measured one"
         if worst.verdict == UNKNOWN:
-            told = f"{off}; how much of it is chance is not known"
+            told = f"{told}; how much of it is chance is not known"
+        elif not worst.apart:
+            told = "nothing is told apart"
+        elif len(self.rows) > 1:
+            told = f"{told}: nothing differs more"
         intervals = f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
         return [
             *text,
@@ -667,8 +670,9 @@ def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
     content, _, _ = _read(measured, unit, case, chosen)
     if isinstance(content, CollectiveTable):
         raise ValueError(
-            f"{measured} has means and percentiles: the time of every iteration is needed, in a "
-            "text file with one in each line; `jitterfly compare-measured` takes such a table"
+            f"{measured} is a table of means: the time of every iteration is needed, in a text "
+            "file with one in each line. `jitterfly compare-measured` takes such a table; "
+            "`jitterfly fit FILE@RANKS FILE@RANKS ...` takes tables of several numbers of ranks"
         )
     return content
 

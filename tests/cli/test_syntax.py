@@ -355,6 +355,27 @@ def test_ranks_are_nodes_times_ranks_of_a_node(capsys):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        [*NODES[:-2], "--json"],
+        ["advise", "--noise=period=1ms,duration=20us", "--seconds=1", "--candidates=ring,swing"],
+        ["explain", "--noise=period=1ms,duration=20us", "--realizations=5"],
+    ],
+)
+def test_nodes_are_those_of_the_network(command, capsys):
+    """48 ranks of a node on a network with nodes of 8: one of the two is a mistake."""
+    levels = "8: L=300ns,o=100ns; L=1us,o=200ns"
+    nodes = ["--nodes=2", "--per-node=4"]
+    wrong = "--per-node must be as --network has it, 8 ranks of a node, got 4"
+    assert wrong in error_of(capsys, *command, *nodes, f"--network={levels}")
+    assert main([*command, *nodes, f"--network=4{levels[1:]}"]) in (0, None)
+    assert "only multiplies" not in capsys.readouterr().err
+    assert main([*command, *nodes, "--network=L=1us,o=200ns"]) in (0, None)
+    told = capsys.readouterr().err
+    assert told.count("--per-node 4 only multiplies: a message within a node costs what any") == 1
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         (["--nodes=4"], "--nodes needs --per-node as well"),

@@ -15,6 +15,7 @@ from jitterfly.measured import (
     PerRankSamples,
 )
 from jitterfly.measured.description import (
+    comparison_table,
     describe,
     describe_part,
     description_lines,
@@ -242,6 +243,21 @@ def test_a_mean_of_few_long_events_is_told():
     shorter = detours([5 * US] * 999 + [US])
     for sure in (detours([25 * US] * 400), detours(np.arange(1, 401) * US), shorter):
         assert "long event" not in text(sure)
+
+
+def test_a_number_is_in_the_unit_in_which_it_reads_well():
+    """Half of the detours last 240 ns, the others up to 80 ms: neither is a number of the other."""
+    part = detours([240_000] * 510 + [50_000_000_000] * 511 + [80_000_000_000], gap=S)
+    assert "p50    50 ms" in text(part)
+    short = detours([240_000] * 511 + [50_000_000_000] * 400 + [80_000_000_000], gap=S)
+    told = text(short)
+    assert "p50    240 ns " in told
+    assert "[240, " in told
+    assert "p90    50 ms " in told
+    assert "max    80 ms " in told
+    head, row = comparison_table([describe_part(short, periods=False)])
+    assert head[3:] == ["mean, ms", "p50, ns", "p99, ms", "max, ms"]
+    assert row[4] == "240"
 
 
 def test_detour_histogram():

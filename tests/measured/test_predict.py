@@ -372,6 +372,16 @@ def test_means_and_times_without_noise_are_refused(folder, capsys):
     assert "there is no noise to infer" in capsys.readouterr().err
 
 
+def test_microseconds_that_are_taken_for_seconds_are_refused(folder, capsys):
+    """Instead of minutes for an answer about allreduces of ten seconds."""
+    machine = [word for word in MACHINE if word not in ("--unit", "us")]
+    for command in (["noise", "infer"], ["predict", "--to", "128"]):
+        assert main([*command, "times32.txt", *machine]) == 2
+        told = capsys.readouterr().err
+        assert "the median of times32.txt is" in told
+        assert "give the unit, such as us, or s if that is meant (--unit)" in told
+
+
 def test_a_question_is_made_of_plain_values_again():
     for more in ({"base_there": "1us..2us"}, {"sizes": {16: "a.txt"}}):
         asked = PredictQuestion("times.txt", 32, to=128, **more)

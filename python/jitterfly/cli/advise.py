@@ -11,7 +11,7 @@ from typing import Any
 
 from ..progress import QUIET, ProgressLine
 from ..question import EFFORT
-from .options import add_parameters, tell_understood, values_of
+from .options import add_parameters, check_nodes, tell_understood, values_of
 from .output import (
     add_json,
     add_out,
@@ -255,7 +255,10 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
 
     given = {**values_of(chosen, Question, {}), "progress": progress}
     if chosen.question is not None:
-        return load_question(chosen.question, given, _SECONDS)
+        question = load_question(chosen.question, given, _SECONDS)
+        if "network" not in given:
+            check_nodes(chosen, question.network)
+        return question
     for name, such in _SUCH.items():
         if name not in given:
             raise ValueError(

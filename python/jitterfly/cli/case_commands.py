@@ -63,6 +63,7 @@ from .output import (
     check_files,
     check_force,
     give_answer,
+    long_times_refused,
     prepare_out,
     print_json,
     print_report,
@@ -509,7 +510,8 @@ def _run_predict(chosen: argparse.Namespace) -> None:
         question = asked.to_dict()
         prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
         tell_machine(chosen, asked)
-        found = answer_prediction(asked)
+        with long_times_refused():
+            found = answer_prediction(asked)
     print_report(found.report(), chosen)
     written = write_with_picture(found, "predict", asked, chosen)
     if chosen.json:

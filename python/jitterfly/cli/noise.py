@@ -26,6 +26,7 @@ from .output import (
     add_picture,
     check_files,
     give_answer,
+    long_times_refused,
     print_json,
     progress_stream,
     show_phases,
@@ -495,7 +496,8 @@ def _run_infer(args: argparse.Namespace) -> None:
 
         asked = read_question(args, InferNoiseQuestion, measured=args.measured, progress=show)
         tell_machine(args, asked)
-        found = answer_inference(asked)
+        with long_times_refused():
+            found = answer_inference(asked)
     measured = found.measured_noise()
     noisefile.write(measured, out)
     if args.json:

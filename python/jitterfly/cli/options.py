@@ -16,6 +16,7 @@ from ..algorithms.algorithm import IRREGULAR
 from ..algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
 from ..backends import BACKENDS, backend_named
 from ..fields import NO_DEFAULT, check_integer, shorten
+from ..hierarchy import Hierarchy
 from ..network import Network
 from ..noise import Noise
 from ..question import AlgorithmParameter, Question
@@ -69,7 +70,7 @@ class OnceParser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _with_ranks(self, args: list[str]) -> list[str]:
-        """Put `--ranks` in place of `--nodes` and `--per-node`: their product."""
+        """Put `--ranks` in place of `--nodes`: its product with `--per-node`."""
         given: dict[str, str] = {}
         rest: list[str] = []
         words = iter(args)
@@ -93,7 +94,8 @@ class OnceParser(argparse.ArgumentParser):
             self.error(
                 f"{given.popitem()[0]} needs {lacking[0]} as well" if lacking else str(error)
             )
-        return [*rest, "--ranks=" + ",".join(str(number * each) for number in nodes)]
+        ranks = ",".join(str(number * each) for number in nodes)
+        return [*rest, f"--ranks={ranks}", f"{_PER_NODE}={each}"]
 
 
 def add_backend(parser: argparse.ArgumentParser, **threads: Any) -> None:
@@ -188,6 +190,7 @@ def _add_nodes(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         _PER_NODE,
         metavar="N",
+        type=int,
         default=argparse.SUPPRESS,
         help=f"ranks of a node, with {_NODES} (--network 'N: ...; ...' is the network of nodes)",
     )
@@ -202,7 +205,27 @@ def values_of(
         text = getattr(chosen, name, None) if one.option else None
         if text is not None and not isinstance(one, AlgorithmParameter):
             values[name] = one.from_text(text, f"--{one.option}", values)
+    check_nodes(chosen, values.get("network"))
     return values
+
+
+def check_nodes(chosen: argparse.Namespace, network: Network | None) -> None:
+    """Refuse a network without nodes of `--per-node` ranks; say where it has no nodes at all."""
+    each = getattr(chosen, "per_node", 1)
+    if network is None or each == 1:
+        return
+    spans = network.spans if isinstance(network, Hierarchy) else []
+    if not spans:
+        tell(
+            f"{_PER_NODE} {each:,} only multiplies: a message within a node costs what any other "
+            f"does (--network '{each}: L=300ns,o=100ns; L=1us,o=200ns' has nodes), and each rank "
+            f"has noise of its own (with shared={each} the ranks of a node have the same)"
+        )
+    elif each not in spans:
+        raise ValueError(
+            f"{_PER_NODE} must be as --network has it, {' or '.join(f'{n:,}' for n in spans)} "
+            f"ranks of a node, got {each:,}"
+        )
 
 
 def read_question(

@@ -24,6 +24,7 @@ from ..fields import FieldError, counted, field_error, naming_parameters, shorte
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
+from ..units import LongTimeWarning
 from ..version import __version__
 from .process import Nowhere
 
@@ -199,6 +200,17 @@ def progress_stream() -> TextIO:
 def tell(text: str) -> None:
     """A line of progress."""
     print(text, file=progress_stream(), flush=True)
+
+
+@contextmanager
+def long_times_refused() -> Iterator[None]:
+    """Make an error of measured times of seconds without a unit: all that follows takes long."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "the median of", LongTimeWarning)
+        try:
+            yield
+        except LongTimeWarning as warning:
+            raise ValueError(f"{warning} (--unit)") from None
 
 
 def prepare_out(

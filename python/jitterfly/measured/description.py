@@ -25,7 +25,15 @@ from ..answer import show_time
 from ..fields import counted, parameter
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.intervals import quantile_rank
-from ..units import TICKS_PER_SECOND, common_unit, from_ticks, parse_seconds, show_seconds
+from ..units import (
+    EXPONENTS,
+    TICKS_PER_SECOND,
+    column_units,
+    common_unit,
+    from_ticks,
+    parse_seconds,
+    show_seconds,
+)
 from .host import show_cpus
 from .measurements import CollectiveTable, Detours, Histogram, Latencies, Measured, PerRankSamples
 from .periods import MIN_FOR_PERIODS as MIN_FOR_PERIODS
@@ -392,13 +400,14 @@ def _in_full(facts: Facts, name: str) -> list[str]:
         text.append(f"  {rates}")
     unit = _unit_of(facts)
     if "mean" in facts:
-        sure = _shown_interval(facts["mean_interval"], unit)
+        own = _line_unit(facts["mean"], unit)
+        sure = _shown_interval(facts["mean_interval"], own)
         if facts["count"] < MIN_EVENTS:
             sure = f"too few events for an interval (at least {MIN_EVENTS})"
         elif 0 < facts["mean_events"] < ENOUGH_EVENTS and _has_longer_tail(facts):
             few = f"{counted(max(round(facts['mean_events']), 1), 'long event')}"
             sure = f"{sure:<24} rests on about {few}, so the interval is too narrow"
-        text.append(f"  mean   {_shown_value(facts['mean'], unit):<20} {sure}")
+        text.append(f"  mean   {_shown_value(facts['mean'], own):<20} {sure}")
     for quantile in facts["quantiles"]:
         label = f"p{100 * quantile['q']:g}"
         if quantile["value"] is None:
@@ -407,13 +416,15 @@ def _in_full(facts: Facts, name: str) -> list[str]:
                 f"{quantile['needs']:,} that it needs"
             )
             continue
-        interval = _shown_interval(quantile["interval"], unit)
+        own = _line_unit(quantile["value"], unit)
+        interval = _shown_interval(quantile["interval"], own)
         text.append(
-            f"  {label:6} {_shown_value(quantile['value'], unit):<20} {interval:<24} "
+            f"  {label:6} {_shown_value(quantile['value'], own):<20} {interval:<24} "
             f"{counted(quantile['events'], 'event')} at or above"
         )
+    own = _line_unit(facts["largest"], unit)
     text.append(
-        f"  max    {_shown_value(facts['largest'], unit):<20} "
+        f"  max    {_shown_value(facts['largest'], own):<20} "
         f"{'':24} {counted(facts['largest_events'], 'event')}; a longer run may find longer ones"
     )
     return text + _period_lines(facts)
@@ -509,7 +520,7 @@ def _in_short(facts: Facts, name: str) -> str:
 
 
 def comparison_table(parts: Sequence[Facts]) -> list[list[str]]:
-    """Return a table of detours and histograms with times in one unit, the headings first.
+    """Return a table of detours and histograms, the headings first; each column has one unit.
 
     Count, rate, percent of the CPU, mean, p50, p99, p99.9 where some part has it, max.
     """
@@ -520,12 +531,19 @@ def comparison_table(parts: Sequence[Facts]) -> list[list[str]]:
         [facts.get("mean"), *map(known.get, levels), facts.get("largest")]
         for facts, known in zip(parts, quantiles, strict=True)
     ]
-    unit = common_unit(float(np.min(time)) for row in times for time in row if time is not None)
+    columns = zip(*times, strict=True)
+    units = column_units(
+        [[float(np.min(time)) for time in column if time is not None] for column in columns]
+    )
     names = ("mean", *(f"p{100 * q:g}" for q in levels), "max")
-    table = [["events", "rate, /s", "share of the CPU, %", *(f"{name}, {unit}" for name in names)]]
+    heads = (f"{name}, {unit}" for name, unit in zip(names, units, strict=True))
+    table = [["events", "rate, /s", "share of the CPU, %", *heads]]
     for facts, row in zip(parts, times, strict=True):
         rate = facts.get("rate")
-        shown = ("?" if one is None else _shown_value(one, unit, bare=True) for one in row)
+        shown = (
+            "?" if one is None else _shown_value(one, unit, bare=True)
+            for one, unit in zip(row, units, strict=True)
+        )
         table.append([f"{facts['count']:,}", "?" if rate is None else f"{rate:.4g}",
                       _shown_share(facts), *shown])  # fmt: skip
     return table
@@ -578,3 +596,10 @@ def _unit_of(facts: Facts) -> str:
     known = [quantile["value"] for quantile in facts["quantiles"]]
     values = [facts.get("mean"), *known, facts.get("largest")]
     return common_unit(float(np.min(value)) for value in values if value is not None)
+
+
+def _line_unit(value: Any, unit: str) -> str:
+    """Return the unit of a line on a part: the part's own, unless the number would read badly."""
+    seconds = float(np.min(value))
+    number = seconds * 10.0 ** -EXPONENTS[unit]
+    return unit if not number or 0.1 <= number < 10_000 else common_unit([seconds], unit)

@@ -421,11 +421,14 @@ def _ratios(panel: Axes, found: Agreement) -> None:
         style.log_axis(panel)
     every = max(1, -(-len(keys) // 8))
     panel.set_xticks(range(0, len(keys), every))
-    panel.set_xticklabels([f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]], rotation=20)
+    ticks = [f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]]
+    panel.set_xticklabels(ticks, rotation=20 if len(ticks) > 3 else 0)
     panel.set_xlabel("ranks; bytes")
     panel.set_ylabel("simulated over measured")
     if any(row.verdict == UNKNOWN for row in found.rows):
         title = "nothing is told apart: over how many iterations is not known"
+    elif len(found.rows) == 1:
+        title = f"simulated is {found.rows[0].verdict}"
     else:
         title = f"{sum(row.apart for row in found.rows)} of {len(found.rows)} are told apart"
     panel.set_title(title, fontsize=9)
