@@ -9,6 +9,7 @@ documentation (`parameters_table`).
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY
@@ -624,7 +625,11 @@ def _any(value: Any) -> Any:
 
 
 def _sentences(parameter: Parameter[Any, Any]) -> str:
-    return f"{parameter.help[:1].upper()}{parameter.help[1:]}. {parameter.more}".rstrip()
+    first = re.split(r"[,:]", parameter.help)[0]
+    values = getattr(parameter, "allowed", parameter.argument.get("choices", ()))
+    # A value is written as it is passed.
+    begin = parameter.help[:1] if first in values else parameter.help[:1].upper()
+    return f"{begin}{parameter.help[1:]}. {parameter.more}".rstrip()
 
 
 def parameters_table(questions: Collection[type[Question]]) -> str:

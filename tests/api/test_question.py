@@ -124,6 +124,12 @@ def test_plain_values_make_the_question_again():
         SlowdownQuestion.from_dict({**table, "cycle": 3})
 
 
+def test_values_stand_in_help_as_they_are_passed():
+    assert "\n    auto, cpu or cuda, also called gpu." in jf.slowdown.__doc__
+    assert "\n    allreduce, barrier, " in jf.advise.__doc__
+    assert "\n    Message size." in jf.slowdown.__doc__
+
+
 def test_errors_carry_the_field():
     for options, field, text in (
         ({"message_bytes": 0}, "message_bytes", "message_bytes must be an integer from 1 to"),
