@@ -798,3 +798,21 @@ def test_cells_that_there_are_not(tmp_path, capsys, where, said):
     jf.load_study(tmp_path / "chosen.toml").run(tmp_path / "out", realizations=2)
     assert main(["plot", str(tmp_path / "out"), "--where", where]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_legend_says_once_what_a_best_T_is():
+    """Where the legend has names the series already, and what their bars are."""
+    noise = jf.PeriodicNoise("1ms", "10us", start="stationary")
+    case = jf.Case(16, algorithm=jf.Butterfly("all"), network="L=1us,o=200ns", noise=noise)
+    study = jf.Study(
+        "sets",
+        case=case,
+        axes=[jf.Axis("ranks", [16, 64, 256]),
+              jf.Axis("period", ["100us", "1ms", "10ms"], path="noise.0.period")],
+        observables={"slowdown": jf.Slowdown(T="best"), "T": jf.OptimalT()},
+        budget=jf.RealizationBudget(max=100),
+    )  # fmt: skip
+    figure = study.run().plot(kind="curves")
+    texts = [one.get_text() for legend in figure.legends for one in legend.get_texts()]
+    assert sum("not told from" in text for text in texts) == 1
+    assert len(set(texts)) == len(texts)

@@ -320,9 +320,12 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     else:
         handles = [line_handle(look, f"{name}: {ranges[name]}") for name, look in picked[0].items()]
         handles += band_handles(picked[1])
-    for name, look in picked[2].items():
-        handles.append(line_handle(look, f"{name}: smallest T not told from the best; bar: "
-                                               "to the largest"))  # fmt: skip
+    text = "smallest T not told from the best; bar: to the largest"
+    if crowded and len(picked[2]) > 1 and picked[2].keys() <= picked[0].keys():  # named above
+        handles.append(Line2D([], [], color=GREY, marker="o", markersize=4, linewidth=1.7,
+                              label=f"best T: {text}"))  # fmt: skip
+    else:
+        handles += [line_handle(look, f"{name}: {text}") for name, look in picked[2].items()]
     return handles
 
 
