@@ -22,6 +22,7 @@ import jitterfly as jf
 from jitterfly.advice import known, write_tuning
 from jitterfly.advice.tuning.mpich import MPICH
 from jitterfly.algorithms import Algorithm, library_choice
+from jitterfly.algorithms.algorithm import IRREGULAR
 from jitterfly.algorithms.library_choice import LibraryRules
 
 if sys.platform != "linux":
@@ -157,15 +158,48 @@ def test_mpich_sends_the_messages_of_counts(sent, kind, variable, called):
         text = "/".join(",".join(map(str, row)) for row in (rows if counts is rows else rows[:1]))
         chosen = {f"MPIR_CVAR_{variable}_INTRA_ALGORITHM": called}
         (found,) = sent(ranks, [f"{variable.lower()}:{text}"], more=chosen)
-        pairs, sizes = Counter(), Counter()
-        for step in Algorithm.from_dict({"kind": kind, "counts": counts}).steps(ranks, 1):
-            if step.partners is None or not step.sends:
-                continue
-            messages = zip(step.partners.pairs(ranks), step.sizes(ranks).tolist(), strict=True)
-            for (rank, other), size in messages:
-                pairs[rank, other] += 1
-                sizes[rank] += size
-        assert found == (pairs, sizes), (ranks, counts)
+        algorithm = Algorithm.from_dict({"kind": kind, "counts": counts})
+        assert found == sent_with_counts(algorithm, ranks), (ranks, counts)
+
+
+def sent_with_counts(algorithm, ranks):
+    """Messages by pair and bytes by rank, of elements of one byte."""
+    pairs, sizes = Counter(), Counter()
+    for step in algorithm.steps(ranks, 1):
+        if step.partners is None or not step.sends:
+            continue
+        messages = zip(step.partners.pairs(ranks), step.sizes(ranks).tolist(), strict=True)
+        for (rank, other), size in messages:
+            pairs[rank, other] += step.repeat
+            sizes[rank] += size * step.repeat
+    return pairs, sizes
+
+
+def test_mpich_sends_the_messages_that_its_rules_say_of_counts(sent):
+    """Without any setting: by all bytes, of which one draw has few and the other many."""
+    rng = random.Random("rules")
+    for ranks in some((3, 4, 5, 6, 8), 2):
+        asked, expected = [], []
+        for collective in IRREGULAR:
+            for longest in (50, 30_000, 300_000):
+                pairs = collective == "alltoallv"
+                rows = [[rng.randint(1, longest) for _ in range(ranks)]
+                        for _ in range(ranks if pairs else 1)]  # fmt: skip
+                rules = LibraryRules("mpich", collective, rows if pairs else rows[0])
+                choice = rules.choice(ranks, MACHINE, 1)
+                if choice.differs:
+                    assert choice.called in ("ring", "recursive_doubling")
+                    continue
+                text = "/".join(",".join(map(str, row)) for row in rows)
+                name = "reduce_scatter" if collective == "reduce_scatterv" else collective
+                asked.append(f"{name}:{text}")
+                expected.append(sent_with_counts(choice.algorithm, ranks))
+        assert len(asked) >= 11
+        found = sent(ranks, asked)
+        for what, messages, ours in zip(asked, found, expected, strict=True):
+            if what.startswith("reduce_scatter") and ranks & (ranks - 1):
+                messages, ours = of_each(messages, ranks), of_each(ours, ranks)
+            assert messages == ours, (what[:40], ranks)
 
 
 @pytest.mark.full_scale
@@ -267,7 +301,7 @@ def test_mpich_sends_the_messages_that_its_rules_say(monkeypatch, sent):
     for ranks in some((2, 3, 4, 6, 8), 2):
         asked = [
             (collective, size)
-            for collective in (*COLLECTIVES, "alltoall")
+            for collective in (*COLLECTIVES, "alltoall", "scan", "exscan")
             for size in (8, 64, 20_000, 300_000)
             if not LibraryRules("mpich", collective).choice(ranks, MACHINE, size).differs
         ]

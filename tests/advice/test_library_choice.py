@@ -409,6 +409,7 @@ WITH_COUNTS = [
     ("mpich", "alltoallv", 64, 9, "scattered", V, ""),
     ("mpich", "allgatherv", 12, 853, "brucks", "bruck_allgatherv", ""),
     ("mpich", "allgatherv", 12, 854, "ring", "ring_allgatherv", ""),
+    ("mpich", "allgatherv", 12, 4097, "ring", "ring_allgatherv", "in parts of 32 KiB"),
     ("mpich", "allgatherv", 8, 8191, "recursive_doubling", "bruck_allgatherv", "i xor 1"),
     ("mpich", "reduce_scatterv", 8, 8192, "pairwise", "pairwise_reduce_scatterv", ""),
     ("mpich", "scatterv", 8, 9, "linear", "linear_scatterv", ""),

@@ -6,11 +6,11 @@ from math import ceil, log2
 
 import numpy as np
 import pytest
-from reference.collectives import GOALS, random_network, random_options
+from reference.collectives import GOALS, IRREGULAR, random_network, random_options
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly.theory import collective_completion
+from jitterfly.theory import closed_forms, collective_completion
 
 NETWORK = jf.Hockney(alpha=1e-4, beta=1e-9, gamma=1e-10)
 A, B, C = Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 10**10)
@@ -24,6 +24,13 @@ WITHOUT = {"double_binary_tree_allreduce", "nccl_tree_allreduce", "circulant_bro
 
 OTHER_RANKS = object()
 """The form is one of powers of two."""
+
+
+def test_what_has_no_closed_form_is_named():
+    """Beside collectives with counts, of which equal ones are the regular algorithm to the bit."""
+    forms = set(closed_forms._FORMS)
+    assert forms | WITHOUT | set(IRREGULAR) == set(jf.Algorithm.kinds())
+    assert not forms & (WITHOUT | set(IRREGULAR))
 
 
 def made(kind, ranks, n, network=NETWORK, **options):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reference import textbook
 from reference.collective import labels_of
-from reference.collectives import GOALS, random_options, random_pair
+from reference.collectives import GOALS, IRREGULAR, random_options, random_pair
 from reference.links import Network
 from reference.programs import ProgramRun
 from reference.random_noise import ROLES
@@ -23,6 +23,13 @@ from jitterfly.steps import MESSAGE
 
 KINDS = sorted(GOALS)
 RANKS = [*range(1, 41)]
+
+
+def test_every_algorithm_has_a_textbook():
+    """Of steps, data and times; but for messages to switches, which have machines of their own."""
+    at_switches = {kind for kind in jf.Algorithm.kinds() if kind.startswith("in_network")}
+    assert {*GOALS, *IRREGULAR} | at_switches == set(jf.Algorithm.kinds())
+    assert len(at_switches) == 3  # tests/engine/test_in_network.py
 
 
 def sent_by_textbook(kind, ranks, n, options):

@@ -50,6 +50,8 @@ def main(libmpi, out, *asked):
             "reduce": ("MPI_Reduce", (given, result, count, BYTE, BIT_OR, 0, WORLD)),
             "alltoall": ("MPI_Alltoall", (given, count, BYTE, result, count, BYTE, WORLD)),
             "allgather": ("MPI_Allgather", (given, count, BYTE, result, count, BYTE, WORLD)),
+            "scan": ("MPI_Scan", (given, result, count, BYTE, BIT_OR, WORLD)),
+            "exscan": ("MPI_Exscan", (given, result, count, BYTE, BIT_OR, WORLD)),
         }[name]
         run(mpi, preloaded, f"{out}.{number}.{rank.value}", function_name, arguments)
     mpi.MPI_Finalize()

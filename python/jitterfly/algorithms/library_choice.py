@@ -620,6 +620,8 @@ def _mpich(collective: str, machine: _Machine) -> LibraryChoice:
         kind = {"allreduce": "reduce_broadcast_allreduce", "barrier": "tree_barrier"}
         algorithm = _of_kind(kind.get(collective, f"binomial_{collective}"))
         return LibraryChoice(algorithm, "release_gather", _SHARED_MEMORY)
+    if machine.counts is not None:
+        return _mpich_with_counts(collective, machine)
     if not machine.has_levels:
         return _choice("MPICH", collective, _mpir(collective, machine), machine)
     leaders = machine._replace(ranks=machine.nodes, node_ranks=1)
@@ -646,6 +648,24 @@ def _mpich(collective: str, machine: _Machine) -> LibraryChoice:
         differs = "a rank combines what is broadcast after it sent it on; here before that"
         return LibraryChoice(algorithm, in_two, differs)
     return _choice("MPICH", collective, _mpir(collective, machine), machine)
+
+
+_MPICH_SEGMENT = 2**15  # MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE
+
+
+def _mpich_with_counts(collective: str, machine: _Machine) -> LibraryChoice:
+    """The choice of MPICH where messages differ in size: over all ranks alike."""
+    found = _choice("MPICH", collective, _mpir(collective, machine), machine)
+    if (collective, found.called) != ("allgatherv", "ring"):
+        return found
+    assert machine.counts is not None
+    counts = machine.counts.of_ranks(machine.ranks)
+    longest = int(counts.max()) * machine.size // max(int(counts.sum()), 1)
+    if longest <= _MPICH_SEGMENT and counts.min() > 0:
+        return found
+    return found._replace(
+        differs="blocks go in parts of 32 KiB, empty ones not at all; here all go whole"
+    )
 
 
 # NCCL 2.30.7, src/graph/tuning.cc: microseconds; of protocols LL, LL128, Simple.
