@@ -392,6 +392,7 @@ class EnginePool(_Pool):
         self._stop = threading.Event()
         self._retiring = threading.Lock()
         self._serving = len(engines)
+        self.retired: set[int | None] = set()
         self._statistics = _StatisticsThreads(_STATISTICS_THREADS * len(engines))
         super().__init__(engines)
 
@@ -450,7 +451,7 @@ class EnginePool(_Pool):
                 else:
                     future.set_result(result)
                 continue
-            if isinstance(why, DeviceFailed) and self._retire():
+            if isinstance(why, DeviceFailed) and self._retire(setup):
                 retired = why
                 message = f"GPU {setup} is not used any more in this run: {why}"
                 try:
@@ -465,12 +466,13 @@ class EnginePool(_Pool):
             if retired and self.num_workers:
                 return
 
-    def _retire(self) -> bool:
+    def _retire(self, setup: int | None) -> bool:
         """Return whether a GPU that failed is to serve no more, and count those that do."""
         with self._retiring:
             if self.num_workers <= self.least:
                 return False
             self.num_workers -= 1
+            self.retired.add(setup)
         return True
 
 
@@ -479,8 +481,8 @@ def run_on_devices(
     call: Callable[[int, int, Callable[[int, int], object]], Any],
     count: int,
     progress: Callable[[int, int], object] | None = None,
-) -> list[Any]:
-    """Divide `count` realizations among GPUs; what they return, in the order of the realizations.
+) -> tuple[list[Any], set[int | None]]:
+    """Divide `count` realizations among GPUs.
 
     Parameters
     ----------
@@ -488,6 +490,12 @@ def run_on_devices(
         ``call(first, number, progress)`` for the share of a GPU, in a thread of that.
     progress : callable, optional
         Called as ``progress(done, count)``, in this thread.
+
+    Returns
+    -------
+    tuple
+        What the calls return, in the order of the realizations; the GPUs that failed meanwhile, or
+        had not the memory.
 
     Raises
     ------
@@ -526,7 +534,7 @@ def run_on_devices(
                 if failures[number] >= ATTEMPTS:
                     raise
                 begin(number)
-    return [results[number] for number in range(len(shares))]
+    return [results[number] for number in range(len(shares))], pool.retired
 
 
 ATTEMPTS = 3

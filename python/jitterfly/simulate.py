@@ -6,6 +6,7 @@ realization is made of, to check this program with another.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -293,12 +294,15 @@ def mean_time(
 class Engine:
     """The backend, the CPU threads and the GPUs that simulate, checked; a GPU has a thread.
 
-    Without `devices` the process takes its first GPU, or the CPU.
+    Without `devices` the process takes its first GPU, or the CPU. A GPU that fails is used no more.
     """
 
     backend: str = "auto"
     threads: int | None = None
     devices: tuple[int, ...] = ()
+    _lost: set[int | None] = dataclasses.field(
+        default_factory=set, init=False, compare=False, repr=False
+    )
 
     @classmethod
     def of(
@@ -334,7 +338,9 @@ class Engine:
             return case.realize(count, seed, first + begin, self.backend, None, report)
 
         case.check_results(realizations)
-        parts = run_on_devices(self.devices, share, realizations, progress)
+        left = [number for number in self.devices if number not in self._lost]
+        parts, lost = run_on_devices(left, share, realizations, progress)
+        self._lost.update(lost)
         ticks, used = zip(*parts, strict=True)
         with memory.check_allocation(f"{realizations} realizations"):
             return np.concatenate(ticks), "cuda" if "cuda" in used else "cpu"

@@ -632,6 +632,15 @@ def test_a_device_that_fails_leaves_its_share_to_others(cards):
         jf.simulate(CASE, 30, 7, devices="all")
 
 
+def test_a_device_that_fails_is_tried_once_in_a_question(cards):
+    cards.failing, cards.together = {1}, threading.Barrier(3)
+    with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more in this run: "):
+        found = jf.slowdown(NOISE, [2, 4, 8], realizations=60, devices="all")
+    assert found.to_csv() == jf.slowdown(NOISE, [2, 4, 8], realizations=60, backend="cpu").to_csv()
+    assert cards.ran[1] == 1
+    assert min(cards.ran[0], cards.ran[2]) > 1
+
+
 def test_who_stops_waiting_stops_the_devices(cards):
     """As Ctrl-C does, or a limit of seconds: by an error of `progress`."""
 
