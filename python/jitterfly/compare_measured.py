@@ -416,6 +416,7 @@ compare_measured = call_of(CompareMeasuredQuestion, _answer, "compare_measured")
 
 
 def _remarks_on_times(series: Series, effective: float) -> list[Note]:
+    """Say how far the measured times depend on each other, and are sorted."""
     count = len(series.ascending)
     if series.is_sorted and series.ascending[0] < series.ascending[-1]:
         told = ("the measured times are sorted, which hides whether they depend on each other: "
@@ -468,6 +469,7 @@ def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:
 def _remarks_on_table(
     table: CollectiveTable, case: Case, rows: tuple[AgreementRow, ...]
 ) -> list[Note]:
+    """Say what the numbers of a table leave open: iterations, rare noise, rows left out."""
     remarks: list[Note] = []
 
     def add(code: str, told: str) -> None:
@@ -538,6 +540,7 @@ def _rows_of_table(
     samples: Callable[[Case], Floats],
     confidence: float,
 ) -> tuple[AgreementRow, ...]:
+    """Compare each mean and quantile of a table with the simulated one."""
     columns = [name for name in ("mean", "p50", "p90", "p99") if getattr(table, name) is not None]
     compared = np.flatnonzero(_sends(table)).tolist()
     intervals = len(columns) * len(compared) * (1 if table.iterations is None else 2)
@@ -829,6 +832,7 @@ def _part_of(
 
 
 def _chosen_rows(table: CollectiveTable, chosen: _Chosen, path: Path) -> CollectiveTable:
+    """Return the rows with the chosen ranks and bytes; ValueError if none is left."""
     keep = np.ones(len(table.mean), dtype=bool)
     if chosen.ranks is not None:
         keep &= (table.ranks == chosen.ranks) | (table.ranks == 0)

@@ -580,6 +580,7 @@ def _read_levels(value: Any) -> tuple[Level, ...]:
 
 
 def _read_level(entry: Any, name: str) -> Level:
+    """Read a level: a network, a tuple with its size and name, or a table."""
     size, network, given = None, entry, ""
     if isinstance(entry, Mapping):
         table = dict(entry)

@@ -302,6 +302,7 @@ def tables(results: Results) -> tuple[Table, ...]:
 
 
 def _table(results: Results, group: str, names: list[str]) -> Table:
+    """Make the table of some observables: a row for each cell and observable."""
     axes = [axis.name for axis in results.study.axes]
     powers = all(cell.ranks & (cell.ranks - 1) == 0 for cell in results.cells)
     ranks = show_ranks if powers else "{:,}".format
@@ -483,6 +484,7 @@ def _count_in_words(sections: Sequence[Section]) -> str:
 
 
 def _section(name: str, content: Section) -> Html:
+    """Make the HTML of a section: title, origin, cautions, pictures, tables and text."""
     unfinished = tag("aside", tag("strong", content.unfinished), class_="pending", role="note")
     command = tag("p", "To make it again: ", tag("code", Plain(content.command)),
                   class_="about again")  # fmt: skip
@@ -539,6 +541,7 @@ def _sections(given: Any, folder: Path) -> Iterator[Section]:
 
 
 def _of_path(path: Path, folder: Path) -> Iterator[Section]:
+    """Yield the sections of a run, of saved answers, or of a recording."""
     if path.is_dir():
         found = ((file, _saved(file)) for file in sorted(path.glob("*.json")))
         saved = [(file, content) for file, content in found if content and "tables" in content]

@@ -210,6 +210,7 @@ def read_case(path: Path, at: list[str]) -> tuple[Workload, int, str]:
 
 
 def _cell_of_study(study: Study, at: list[str]) -> tuple[Workload, int, str]:
+    """Return the case of the cell that `--at` names, with the seed and the name of the cell."""
     from ..studies.axes import label_named
     from ..studies.study import labels_of_value
 
@@ -391,6 +392,7 @@ def _explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: 
 def _explain_path(
     chosen: argparse.Namespace, path: Path, known: dict[str, Any], where: str | None = None
 ) -> None:
+    """Explain the schedule in a file and give the answer; `where` names the cell of a study."""
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import ScheduleExplainQuestion
 
@@ -617,6 +619,7 @@ def _given(chosen: argparse.Namespace, name: str, default: str) -> str:
 
 
 def _trace_case(chosen: argparse.Namespace) -> Case:
+    """Make the butterfly that the options of `trace` describe."""
     ranks = check_power_of_two(value(_given(chosen, "ranks", "16")), "--ranks", MAX_RANKS)
     butterfly: dict[str, Any] = {
         "kind": "butterfly",

@@ -158,6 +158,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _questions() -> list[_Question]:
+    """Return the facts that a study needs, in the order in which they are asked for."""
     return [
         _Question("algorithm", "which collective: butterfly (an allreduce), ring_allreduce, "
                   "dissemination_barrier, ...", "butterfly", _algorithm),
@@ -298,6 +299,7 @@ def _from_folder(file: str | Path, folder: Path) -> str:
 
 
 def _study(path: Path, answers: dict[str, Any], schedule: Path | None) -> str:
+    """Return the text of a study with these answers."""
     what = answers["algorithm"] if schedule is None else schedule.name
     figure = '"curves"                # also: family, distribution, tail, few_runs'
     if schedule is not None:

@@ -157,6 +157,7 @@ def _add_map_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _network(chosen: argparse.Namespace) -> Topology:
+    """Read the network that the options name: a file with its tables, or a fat tree."""
     from ..congestion import FatTree, NetworkMap
     from ..congestion.topology import NAMED
 

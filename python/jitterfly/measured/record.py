@@ -309,6 +309,7 @@ def _notes_of(
 
 
 def _notes_on_cpu(recording: Recording, before: host.Snapshot, after: host.Snapshot) -> list[str]:
+    """Say what happened on one CPU that makes its recording less certain."""
     text, cpu, rate = [], recording["cpu"], recording["rate"]
     seconds = recording["passed"] / rate.hz
     if not rate.steady:

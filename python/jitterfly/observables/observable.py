@@ -301,6 +301,7 @@ class Observable(Component, ABC):
     def _family(
         self, name: str, choice: Mapping[str, list[CompletionColumn]]
     ) -> MeasureFamily | None:
+        """Make the measure of a cell, or one for each T if the best T is asked for."""
         if not all(choice.values()):
             return None
         best = next((side for side, select in self.sides().items() if select.T == "best"), None)

@@ -268,6 +268,7 @@ class Summary:
         return found
 
     def _is_of(self, count: int, measures: Sequence[Measure]) -> bool:
+        """Return whether its parts agree, and hold these measures and realizations."""
         if self.count != count or len(self.cross_moments.sums) != len(self.columns):
             return False
         if not columns_of(measures) <= set(self.columns):
@@ -401,6 +402,7 @@ class CellData:
         return known[wanted]
 
     def _make_cross_moments(self, wanted: tuple[Column, ...]) -> CrossMoments:
+        """Sum up columns, or take their sums from those of more columns that are known."""
         for columns, cross_moments in self.computed.cross_moments.items():
             # A larger set alone: of thousands of pairs (cycle = "each") none is compared.
             if len(columns) > len(wanted) and set(wanted) <= set(columns):

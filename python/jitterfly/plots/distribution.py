@@ -193,6 +193,7 @@ def draw_histogram(results: Results, observable: str | None = None) -> Figure:
 def _histogram_line(
     axes: Axes, observed: Observed, look: dict[str, Any], _confidence: float
 ) -> None:
+    """Draw the outline of a histogram, of samples or of the buckets that are kept."""
     samples = observed.samples if observed.exact else None
     counts = None
     if samples is not None:

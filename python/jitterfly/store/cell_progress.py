@@ -141,6 +141,7 @@ class RunProgress:
 
     @classmethod
     def _from_table(cls, path: Path, table: Any, age: float | None, who: str | None) -> RunProgress:
+        """Make it of the table in progress.json, whose types are checked."""
         words = [table["title"], *table["axes"]]
         words += [label for labels, *_ in table["cells"] for label in labels]
         targets = tuple(map(Target.parse, table["targets"]))

@@ -118,6 +118,7 @@ def calls(case: Workload) -> int:
 
 
 def _of_butterfly(model: DeviceModel, case: Collective, realizations: int, noise: str) -> Estimate:
+    """Estimate a butterfly by the rates that were measured for numbers of ranks."""
     forwards = any(step.kind == FORWARD for step in case.compiled_steps.steps)
     name = "butterfly with exchanges after it" if forwards else "butterfly"
     known = _measured_noise(case.noise)
@@ -141,6 +142,7 @@ def _of_butterfly(model: DeviceModel, case: Collective, realizations: int, noise
 
 
 def _of_messages(model: DeviceModel, case: Collective, realizations: int, noise: str) -> Estimate:
+    """Estimate an algorithm of messages by the measured rate of it, or of one like it."""
     kind, steps = case.algorithm.kind, case.compiled_steps.steps
     messages = sum(message_count(step, case.ranks) for step in steps)
     slots = case.ranks * sum(step.repeat for step in steps if message_count(step, case.ranks))
@@ -164,6 +166,7 @@ def _of_messages(model: DeviceModel, case: Collective, realizations: int, noise:
 
 
 def _of_schedule(model: DeviceModel, case: ScheduleCase, realizations: int, noise: str) -> Estimate:
+    """Estimate a schedule by the time that each operation took in measured ones."""
     check_order_on("cuda", case.order)
     known = _measured_noise(case.noise)
     rate = known if known in model.schedule else RENEWAL if case.noise else PERIODIC

@@ -556,6 +556,7 @@ class BatchDispatcher:
             yield next(((run, batch) for run, batch in jobs if batch is not None), None)
 
     def _receive(self, future: Future[Any], run: CellRun, batch: Batch) -> None:
+        """Take the result of a batch; after an error try it again, or note that its cell failed."""
         try:
             result = future.result()
         except CancelledError:  # not by us

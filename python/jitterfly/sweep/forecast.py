@@ -319,6 +319,7 @@ def _expected_looks(cell: Cell) -> float:
 def _tries(
     store_in: Callable[[str], Store], cells: Sequence[Cell], make: _Make, *, engine: bool
 ) -> list[_Trial]:
+    """Try some cells for some seconds: the smallest and the largest, then those between."""
     store = store_in("tries")
     by_work = [cell for cell in sorted(cells, key=lambda cell: cell.work)
                if cell.work <= _MAX_WORK]  # fmt: skip

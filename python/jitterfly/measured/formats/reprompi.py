@@ -134,6 +134,7 @@ def _read(text: TextFile, options: Options) -> Measured:
 
 
 def _of_slowest(file: _File) -> tuple[list[PerRankSamples], list[str]]:
+    """Return the run times of the slowest process, and notes on the clock."""
     file.check_columns("runtime_sec")
     times: dict[_Key, list[float]] = {}
     for line, row in file.rows:
@@ -184,6 +185,7 @@ def _of_each_process(file: _File) -> tuple[list[PerRankSamples], list[str]]:
 
 
 def _summary(file: _File, source: dict[str, str]) -> Measured:
+    """Read a summary: a table of statistics for each operation."""
     file.check_columns("valid_nrep")
     names = {column: name for column, name in _SUMMARY.items() if column in file.names}
     if "mean_sec" not in names:

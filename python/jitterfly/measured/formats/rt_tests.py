@@ -476,6 +476,7 @@ def _oslat_json(report: _Report) -> list[_Iterations]:
 
 
 def _oslat_text(text: TextFile) -> list[_Iterations]:
+    """Read oslat's report as text: a row for each bin, a column for each core."""
     rows: dict[str, tuple[int, list[str]]] = {}
     for line, content in enumerate(text.lines, 1):
         if (found := _OSLAT_ROW.fullmatch(content)) is None:
