@@ -104,10 +104,14 @@ class Cuda:
         """All kernels of the engine, compiled."""
         return self.compile(sorted(cuda.glob("*/*.cu")), cuda, folder)
 
-    def of_module(self, module: Path, folder: Path) -> list[Path]:
-        """All kernels of the engine, as a build has put them into the extension module."""
-        run([tool("cuobjdump", self.nvcc), "-arch", ARCHITECTURE, "-xelf", "all", module], folder)
-        return sorted(folder.glob("*.cubin"))
+    def of_module(self, module: Path, folder: Path, kind: str = "cubin") -> list[Path]:
+        """All kernels of the engine, as a build has put them into the extension module.
+
+        `kind`: machine code (cubin) or ptx, if the build was asked for that, too.
+        """
+        what = "-xelf" if kind == "cubin" else "-xptx"
+        run([tool("cuobjdump", self.nvcc), "-arch", ARCHITECTURE, what, "all", module], folder)
+        return sorted(folder.glob(f"*.{kind}"))
 
     def kernels(self, cubins: list[Path]) -> dict[str, sass.Kernel]:
         """The code of our kernels, by mangled name."""

@@ -1,10 +1,10 @@
 """GPU kernels as compiled to PTX by nvcc, run on the CPU, against the CPU backend; PTX mutants.
 
-The kernels are compiled to PTX as for the build, and PTX is run on the emulation of CUDA's threads
-(tests/ptx) in place of what the C++ compiler makes of the same source (test_kernels.py). So what is
-for devices only (`__CUDA_ARCH__`), what the optimizer did, and where it left barriers, is executed,
-too. Every kernel in the PTX has to be run by a case. That errors in the PTX would show is tested on
-copies with an error each.
+The kernels are compiled to PTX as for the build, or are what the build has. PTX is run on the
+emulation of CUDA's threads (tests/ptx) in place of what the C++ compiler makes of the same source
+(test_kernels.py). So what is for devices only (`__CUDA_ARCH__`), what the optimizer did, and where
+it left barriers, is executed, too. Every kernel in the PTX has to be run by a case. That errors in
+the PTX would show is tested on copies with an error each.
 """
 
 import copy
@@ -15,8 +15,10 @@ import subprocess
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
+from instructions import count
 from ptx.assembler import Module, UnknownPtx, assemble
 from support.compiler import BACKEND, compiler, cuda_compiler, cuda_search
 from support.congestion_cases import random_graph, random_tree
@@ -58,6 +60,7 @@ from support.message_cases import (
 from support.paths import CUDA, PTX, ROOT
 
 import jitterfly.congestion as jc
+from jitterfly import _core
 
 pytestmark = [pytest.mark.full_scale, pytest.mark.slow(minutes=4)]
 
@@ -86,10 +89,27 @@ def modules(tmp_path_factory):
         return Module(out.read_text())
 
     files = [source.relative_to(CUDA).as_posix() for source in sorted(CUDA.glob("*/*.cu"))]
-    jobs = list(itertools.product(ARCHITECTURES, files))
+    built = of_the_build(nvcc, folder)
+    jobs = [job for job in itertools.product(ARCHITECTURES, files) if job[0] != TUNED or not built]
     with ThreadPoolExecutor(PROCESSES) as pool:
         made = dict(zip(jobs, pool.map(ptx, jobs), strict=True))
+    if built:  # a file has the same kernels for every device
+        by_kernels = {frozenset(module.kernels(OURS)): module for module in built}
+        of_files = {file: frozenset(made[ARCHITECTURES[0], file].kernels(OURS)) for file in files}
+        assert by_kernels.keys() == set(of_files.values()), "the installed module is an older one"
+        assert len(built) == len(by_kernels) == len(files)
+        made |= {(TUNED, file): by_kernels[kernels] for file, kernels in of_files.items()}
     return {arch: {file: made[arch, file] for file in files} for arch in ARCHITECTURES}
+
+
+def of_the_build(nvcc, folder):
+    """The PTX for the tuned device in the installed module, if this compiler made it; else none."""
+    build, cuda = _core.build_info(), count.Cuda(nvcc)
+    with_ptx = {str(TUNED), f"{TUNED}-virtual"} & set(build["cuda_architectures"].split())
+    if not with_ptx or build["cuda"] != cuda.version:
+        return []
+    return [Module(file.read_text()) for file in
+            cuda.of_module(Path(_core.__file__), folder, "ptx")]  # fmt: skip
 
 
 # What nvcc adds to the names of a unit's own functions, of the process in which it ran.
@@ -102,7 +122,9 @@ def other_kernels(module, tuned):
     """
 
     def texts(module):
-        parts = {name: replace(function, line=0) for name, function in module.functions.items()}
+        # PTX in a module of the build has no tabs.
+        parts = {name: replace(function, line=0, body=" ".join(function.body.split()))
+                 for name, function in module.functions.items()}  # fmt: skip
         pairs = (parts | module.variables).items()
         return {NAME_OF_UNIT.sub(r"\1", name): NAME_OF_UNIT.sub(r"\1", repr(part))
                 for name, part in pairs}  # fmt: skip
@@ -115,9 +137,9 @@ def other_kernels(module, tuned):
 class Programs:
     """Kernels as machine.cpp runs them, and how often each line of their PTX was executed."""
 
-    def __init__(self, folder, kernels):
+    def __init__(self, folder, text):
         self.file, self.numbers = folder / "programs", folder / "numbers"
-        self.file.write_text(assemble(kernels))
+        self.file.write_text(text)
         self.numbers.mkdir()
 
     def execute(self, executable, lines, timeout=600):
@@ -203,6 +225,12 @@ def kernels_of(modules):
     return [(module, name) for module in modules for name in module.kernels(OURS)]
 
 
+@pytest.fixture(scope="module")
+def all_programs(modules):
+    """By architecture: all of its kernels, for `Programs`."""
+    return {arch: assemble(kernels_of(files.values())) for arch, files in modules.items()}
+
+
 def wrong(runs, found, same):
     return [f"{text} for {run}" for run, text in zip(runs, found, strict=True)
             if not same(run, text)]  # fmt: skip
@@ -210,13 +238,13 @@ def wrong(runs, found, same):
 
 @pytest.mark.filterwarnings("ignore::jitterfly.LongTimeWarning")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_every_kernel(modules, arch, tmp_path, tmp_path_factory, monkeypatch):
+def test_every_kernel(modules, all_programs, arch, tmp_path, tmp_path_factory, monkeypatch):
     """The bits of the CPU backend, and no kernel is left out, if it is another for this device."""
     asked = {file: set(module.kernels(OURS)) if arch == TUNED
              else other_kernels(module, modules[TUNED][file])
              for file, module in modules[arch].items()}  # fmt: skip
     files = {file for file, kernels in asked.items() if kernels}
-    programs = Programs(tmp_path, kernels_of(modules[arch].values()))
+    programs = Programs(tmp_path, all_programs[arch])
 
     def check(program, runs, texts, same):
         found = programs.execute(build_once(tmp_path_factory, program), texts)
@@ -287,9 +315,9 @@ class Sensitive:
 
 
 @pytest.fixture(scope="module", params=SENSITIVE)
-def sensitive(request, modules, tmp_path_factory):
+def sensitive(request, modules, all_programs, tmp_path_factory):
     kernels = kernels_of(modules[TUNED].values())
-    programs = Programs(tmp_path_factory.mktemp("sensitive"), kernels)
+    programs = Programs(tmp_path_factory.mktemp("sensitive"), all_programs[TUNED])
     runs = [Run(SENSITIVE[request.param], order=order, count=2) for order in (1, 2)]
     found = programs.execute(build_once(tmp_path_factory), [run.text() for run in runs])
     assert wrong(runs, found, same) == []
@@ -322,7 +350,7 @@ def test_an_error_in_the_ptx_is_caught(sensitive, what, tmp_path, tmp_path_facto
         module.functions = module.functions | {function.name: body}
         folder = tmp_path / str(line)
         folder.mkdir()
-        programs = Programs(folder, [(module, function.name), *others])
+        programs = Programs(folder, assemble([(module, function.name), *others]))
         found = programs.execute(build_once(tmp_path_factory),
                                  [run.text() for run in sensitive.runs], timeout=10)  # fmt: skip
         if wrong(sensitive.runs, found, same):
@@ -354,7 +382,7 @@ def test_an_unknown_instruction_is_an_error(tmp_path, tmp_path_factory):
         module = Module(f"{HEAD}.visible .entry kernel()\n{{\n{body}}}\n")
         folder = tmp_path / text.split()[0].replace(".", "_") / str(len(text))
         folder.mkdir(parents=True)
-        programs = Programs(folder, [(module, "kernel")])
+        programs = Programs(folder, assemble([(module, "kernel")]))
         with pytest.raises(AssertionError, match="line 8: unknown instruction"):
             programs.execute(build_once(tmp_path_factory), [])
 
@@ -501,7 +529,7 @@ $gone: trap;
 $end: ret;
 }}
 """)
-    programs = Programs(tmp_path, [(module, "selftest")])
+    programs = Programs(tmp_path, assemble([(module, "selftest")]))
     # The object of machine.cpp that runs the kernels, too.
     _, machine = parts_once(tmp_path_factory)
     executable = tmp_path / "selftest"
