@@ -463,7 +463,10 @@ def _looked_for(tables: Sequence[Any]) -> LookedFor:
         )
     (table,) = asked
     if table.get("kind", "periodic") != "periodic":
-        raise ValueError(f"noise must be periodic to be looked for, got {shorten(table['kind'])}")
+        raise ValueError(
+            "noise must be periodic where its duration or period is looked for, got "
+            f"{shorten(table['kind'])}"
+        )
     fields = [field for field, word in UNKNOWN.items() if table.get(field) == word]
     if len(fields) > 1:
         raise ValueError("noise must give duration or period; the other one is looked for")

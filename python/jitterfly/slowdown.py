@@ -721,8 +721,14 @@ def caution_notes(answer: Any) -> list[Note]:
             Note("library", f"{title} runs {text}" + f" ({ranks})" * (len(found) > 1))
             for text, ranks in _on_ranks(different)
         ]
-    given = given_in_words(answer.case)
-    return [*cautions, *(Note(text.partition(" ")[0].strip(":"), text, PICTURE) for text in given)]
+    case = answer.case
+    given = [
+        Note(text.partition(" ")[0].strip(":"), text, PICTURE) for text in given_in_words(case)
+    ]
+    if any(part is not None for part in (case.arrival, case.speed, case.L_factor, case.G_factor)):
+        told = "this is in the time without noise, too, and no part of what noise adds; "
+        given.append(Note("given", f"{told}`jitterfly explain` says what it costs"))
+    return [*cautions, *given]
 
 
 def ranks_in_words(counts: list[int]) -> str:

@@ -591,7 +591,10 @@ def test_late_and_slow_ranks():
     told = found.notes()
     assert any(text.startswith("arrival: one_late, ") for text in told)
     assert any(text.startswith("speed of the ranks: slow_ranks, ") for text in told)
+    said = "this is in the time without noise, too"
+    assert any(text.startswith(said) for text in told)
+    assert said not in " ".join(jf.slowdown(noise, 8, **how).notes())
     with pytest.raises(ValueError, match="rank must be from 0 to 1, got 3"):
         jf.slowdown(noise, "2..8", arrival=late, **how)
-    with pytest.raises(ValueError, match="arrival must be a Arrival, got 3"):
+    with pytest.raises(ValueError, match="arrival must be an Arrival such as .*, got 3"):
         jf.slowdown(noise, 8, arrival=3)

@@ -196,7 +196,7 @@ def test_table_and_picture(tmp_path):
         ([TICK, TICK], 2, "one source with duration=max or period=min.*got 2"),
         ("period=min,duration=max", 2, "noise must give duration or period"),
         ("duration=max", 2, "noise must give its period where its duration is looked for"),
-        ("kind=renewal,gap=1ms,duration=max", 2, "noise must be periodic to be looked for"),
+        ("kind=renewal,gap=1ms,duration=max", 2, "noise must be periodic where its"),
         ("period=0,duration=max", 2, "noise: period must be"),
         ("period=1ms,duration=max,during=compute", 2, "hit nothing|can not hit|no compute"),
         (7, 2, "noise must"),

@@ -146,6 +146,15 @@ def test_fwq():
     assert said(measured, "500 µs, was subtracted", "sample 0 was dropped")
 
 
+def test_what_becomes_no_noise_file_is_of_use_elsewhere(tmp_path, capsys):
+    file = tmp_path / "osu.txt"
+    file.write_text("# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n8 10.5\n")
+    assert main(["noise", "import", str(file), "--out", str(tmp_path / "x.noise")]) == 2
+    told = capsys.readouterr().err
+    assert "`jitterfly compare-measured`" in told
+    assert "`jitterfly fit FILE@RANKS ...`" in told
+
+
 def test_fwq_needs_a_clock():
     with pytest.raises(FormatError, match="clock_hz"):
         changed("fwq.dat", b"2.0 GHz", b"unknown")

@@ -53,6 +53,10 @@ _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
 _SAME_LENGTH = 1e-6  # relative: CPUs that were recorded at once
 _RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
+_USES_OF_TABLES = (
+    ": `jitterfly compare-measured` puts a simulation beside times of a collective, `jitterfly fit "
+    "FILE@RANKS ...` finds the noise behind those of several numbers of ranks"
+)
 _RECORD_HELP = """\
 Nothing else should run meanwhile. A CPU is kept busy by a loop that reads its time-stamp counter;
 an iteration that takes far longer than the smallest is a detour: a timer tick, an interrupt, a
@@ -196,13 +200,14 @@ def _print_description(measured: Measured, facts: dict[str, Any] | None = None) 
 
 def _write_noise_file(args: argparse.Namespace, measured: Measured) -> tuple[list[Path], str]:
     """Write what was imported; the noise file, where there is one, and a line that says so."""
-    from ..measured import Detours, Histogram, noisefile
+    from ..measured import CollectiveTable, Detours, Histogram, noisefile
 
     first = measured.parts[0]
     if not isinstance(first, (Detours, Histogram)):
         if args.out is not None:
             raise ValueError(
                 f"--out: a noise file holds detours or histograms, and {args.file} holds neither"
+                + _USES_OF_TABLES * isinstance(first, CollectiveTable)
             )
         return [], "not written as a noise file: it holds neither detours nor a histogram"
     out = args.out or Path(f"{_stem(args.file)}.noise")

@@ -724,7 +724,7 @@ def show_target(state: TargetState, unit: str) -> str:
 
 def _state(cell: CellProgress) -> str:
     if not cell.complete:
-        return "runs" if cell.looked else "waits"
+        return "begun" if cell.looked else "waits"
     if not cell.decision.states:
         return "done"
     return "met" if cell.decision.met else "budget spent"

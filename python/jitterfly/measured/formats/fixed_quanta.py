@@ -99,8 +99,9 @@ def _read_fwq(text: TextFile, options: Options) -> Measured:
     notes = [
         f"the shortest quantum, {works}, was subtracted from all, as the work itself",
         "sample 0 was dropped",
-        f"{QUANTUM_NOTE} (they are put at its beginning)",
-        "differences of a few cycles count, too: most short detours do not come from the system",
+        f"{QUANTUM_NOTE}; a detour is put at the beginning of its quantum",
+        "differences of a few cycles count, too: most short detours do not come from the system, "
+        "and can be left out by their duration",
         *extra,
     ]
     if short := [name for name, size in sizes.items() if size < max(sizes.values())]:
@@ -280,8 +281,8 @@ def _read_ftq(text: TextFile, options: Options) -> Measured:
         "time that others lack counts as lost: a slower clock is noise, and what is in every "
         "quantum is not",
         f"differences below {_GRAIN} iterations are rounding and left out",
-        f"{QUANTUM_NOTE} (they are put at its beginning); whole quanta that were lost join their "
-        "neighbours",
+        f"{QUANTUM_NOTE}; a detour is put at the beginning of its quantum; whole quanta that were "
+        "lost join their neighbours",
     )
     source = {"tool": "Netgauge FTQ" if netgauge else "FTQ", "quantum": quantum}
     return Measured(tuple(parts), "ftq", source, notes)

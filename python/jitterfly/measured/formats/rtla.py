@@ -241,7 +241,10 @@ def _read_table(text: TextFile, options: Options) -> Measured:
             missed = " ".join(words[:8])
     if not rows:
         raise text.error(len(text.lines), "has no row of a CPU; it is cut off")
-    notes = ["sums over a run have a share and a longest noise, no distribution of durations"]
+    notes = [
+        "sums over a run have a share and a longest noise, no distribution of durations: "
+        "`rtla osnoise hist` prints one"
+    ]
     if tables > 1:
         notes.append(f"this is the last of {tables} tables; each sums up all since the start")
     if missed:
