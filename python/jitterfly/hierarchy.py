@@ -33,6 +33,7 @@ from .units import ShortSeconds
 
 MAX_LEVELS = 8
 _MAX_RANKS = 2**30
+_MAX_HOPS = 4096
 _MAX_LISTED = 2**24
 """Ranks of a case: each message of each step is listed, with its level, which takes memory."""
 _PLACEMENTS = ("block", "cyclic")
@@ -96,6 +97,11 @@ class _Sizes(Converted["str | int | Sequence[int]", tuple[int, ...]]):
             raise ValueError(f"{rule}, got {shorten(value)}") from None
         if not 1 <= len(sizes) <= MAX_LEVELS or math.prod(sizes) > _MAX_LISTED:
             raise ValueError(f"{rule}, for at most 2^24 hosts, got {shorten(value)}")
+        if sum(size // 2 for size in sizes) > _MAX_HOPS:  # each number of them is a network
+            raise ValueError(
+                f"sizes must have no two hosts further apart than {_MAX_HOPS:,} hops, "
+                f"got {shorten(value)}"
+            )
         super().__set__(instance, sizes)
 
 
@@ -108,8 +114,8 @@ class Torus(Distances, kind="torus"):
     Parameters
     ----------
     sizes : list of int, int or str
-        Hosts in each dimension, such as ``[8, 8, 4]``, 64 or ``"8x8x4"``. Consecutive hosts are
-        neighbours in the last dimension.
+        Hosts in each dimension, such as ``[8, 8, 4]``, 64 or ``"8x8x4"``; no two further apart
+        than 4,096 hops. Consecutive hosts are neighbours in the last dimension.
     hop : float or str
         The latency of each further hop, seconds.
 

@@ -696,6 +696,7 @@ def test_distances_in_text_and_in_tables():
     [
         ("torus(sizes=4x4,hop=100ns)", "distances: torus has 16 hosts, 64 ranks are on 64"),
         ("torus(sizes=0x4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
+        ("torus(sizes=2x8192,hop=100ns)", "further apart than 4,096 hops, got '2x8192'"),
         ("torus(sizes=2^4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
         ("torus(sizes=4x4)", "'hop' is missing"),
         ("ring(sizes=4x4)", "distances: kind must be"),
