@@ -486,8 +486,21 @@ def test_a_period_without_a_peak_is_marked_as_such():
         facts = describe(measured)
         assert facts["parts"][0]["periods"]
         told = entries(figure_of_measured(measured, facts))
-        assert any("no peak here" in text for text in told) != has_peak
+        assert any("no peak" in text for text in told) != has_peak
         assert ("period, with its part of the detours" in told) == has_peak
+
+
+def test_the_spectrum_of_quanta_ends_where_they_show_nothing():
+    """A detour is put at the beginning of its quantum of 1 ms: at 1 kHz, that is the quanta."""
+    ticks = np.arange(2500, dtype=np.int64) * 4 * 10**9
+    part = Detours(ticks, np.full(2500, 10**6), 10**13)
+    for source, end in (({"quantum": "1 ms"}, 500), ({}, 10_000)):
+        measured = Measured((part,), "ftq", source)
+        figure = figure_of_measured(measured, describe(measured))
+        (axes,) = (one for one in figure.axes if one.get_ylabel() == "power")
+        assert axes.get_xlim()[1] == pytest.approx(end, rel=0.01)
+        assert max(axes.lines[0].get_xdata()) <= end
+        assert ("quanta" in axes.get_xlabel()) == bool(source)
 
 
 def test_names_of_quantiles_that_are_near_each_other_share_a_place():

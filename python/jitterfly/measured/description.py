@@ -158,13 +158,13 @@ def describe(measured: Measured, *, periods: bool = True) -> Facts:
         "notes": list(measured.notes),
         "level": LEVEL,
         "parts": [
-            describe_part(part, periods=periods, grid=_grid(measured, part) if periods else None)
+            describe_part(part, periods=periods, grid=grid_of(measured, part) if periods else None)
             for part in measured.parts
         ],
     }
 
 
-def _grid(measured: Measured, part: Any) -> float | None:
+def grid_of(measured: Measured, part: Any) -> float | None:
     """Seconds between the moments at which a detour can be seen, where that is once a quantum."""
     quantum = measured.source.get("quantum") if measured.format in _WITH_QUANTUM else None
     if quantum is None or not isinstance(part, Detours):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
 from ..fields import counted
+from ..measured.description import grid_of
 from ..measured.measurements import (
     CollectiveTable,
     CpuNoise,
@@ -89,7 +91,7 @@ def _detours(measured: Measured, parts: list[Any], facts: list[dict[str, Any]]) 
     for column, (part, part_facts) in enumerate(zip(parts, facts, strict=False)):
         draw_timeline(axes[0, column], part)
         draw_events(axes[1, column], part.durations / TICKS_PER_SECOND, part_facts, "detours")
-        draw_periodogram(axes[2, column], part, part_facts)
+        draw_periodogram(axes[2, column], part, part_facts, grid_of(measured, part))
         if len(measured.parts) > 1:
             style.panel_title(axes[0, column], _part_title(part, column))
         _join(axes, column, limits)
@@ -442,11 +444,21 @@ _COLUMNS = 700  # of the picture, each with the highest power of its frequencies
 _FALSE_ALARM = 1e-3
 
 
-def draw_periodogram(axes: Axes, detours: Detours, facts: dict[str, Any]) -> None:
-    """Draw power over frequency, both logarithmic: 1 is what random arrivals have."""
+def draw_periodogram(
+    axes: Axes, detours: Detours, facts: dict[str, Any], grid: float | None = None
+) -> None:
+    """Draw power over frequency, both logarithmic: 1 is what random arrivals have.
+
+    Detours that are known to the quantum only, of `grid` seconds, have lines of the quanta
+    themselves: it ends at half of their rate, as the periods do that are looked for.
+    """
     spectrum = periodogram(*seconds_of(detours))
     axes.set_xlabel("frequency (Hz)")
     axes.set_ylabel("power")
+    if grid is not None:
+        axes.set_xlabel("frequency (Hz), up to half of that of the quanta")
+        kept = spectrum.frequency <= 0.5 / grid
+        spectrum = replace(spectrum, frequency=spectrum.frequency[kept], power=spectrum.power[kept])
     if not len(spectrum.frequency) or len(detours.starts) < MIN_FOR_PERIODS:
         _say_none(axes, "too short, or too few detours")
         return
@@ -481,7 +493,7 @@ def _mark_period(axes: Axes, period: dict[str, Any], height: float, has_peak: bo
     frequency = period["frequency"]
     look: dict[str, Any] = {"label": "period, with its part of the detours"}
     if not has_peak:
-        look = {"label": "period of the longest alone, or of what others leave: no peak here",
+        look = {"label": "period of some detours alone: no peak of all of them",
                 "linestyle": ":", "fillstyle": "none"}  # fmt: skip
     axes.plot([frequency, frequency], [0.5, height], color=style.ORANGE, linewidth=1, zorder=0.9,
               marker="v", markersize=4, markevery=[1], **look)  # fmt: skip
