@@ -195,7 +195,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
-    progress: Progress = Progress()
+    progress: Progress = Progress("messages")
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
@@ -515,27 +515,44 @@ def dependence_notes(hits: Hits) -> list[Note]:
 
 
 class _Engine:
-    """The simulations of a question: each with a seed of its own, and with progress."""
+    """The simulations of a question: each with a seed of its own, and with progress.
 
-    def __init__(self, asked: InferNoiseQuestion, most_ranks: int, runs: int) -> None:
+    Progress counts messages: one realization of many ranks takes as long as many of few.
+    """
+
+    def __init__(
+        self, asked: InferNoiseQuestion, runs: Sequence[Run], to: int | None = None
+    ) -> None:
         self.asked = asked
-        self.realizations = _affordable(asked, most_ranks)
-        self.total, self.done, self.number = runs * self.realizations, 0, 0
+        self.realizations = _affordable(asked, max(to or 0, *(run.ranks for run in runs)))
+        self.done, self.number = 0, 0
+        here = [self._messages(run.ranks) for run in runs]
+        shared = np.average(here, weights=[run.hits.count for run in runs])
+        weights = [_ROUNDS * shared, *here]
+        if to not in (None, asked.ranks):
+            there = zip((asked.ranks, to), _REPEATED, strict=True)
+            weights += [repeated * self._messages(ranks) for ranks, repeated in there]
+        self.total = round(self.realizations * math.fsum(weights))
+
+    def _messages(self, ranks: int) -> int:
+        return max(self.asked.case_of(ranks).loops[-1].rank_rounds(), 1)
 
     def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
         """Return what a noise adds to the time without it, ascending, seconds."""
         asked, case = self.asked, self.asked.case_of(ranks, [noise]).loops[-1]
         count = max(round(repeated * self.realizations), 1)
 
+        each = max(case.rank_rounds(), 1)
+
         def progress(done: int, _: int) -> None:
             if asked.progress is not None:
-                asked.progress(min(self.done + done, self.total), self.total)
+                asked.progress(min(self.done + done * each, self.total), self.total)
 
         # Realizations of their own: what is corrected is not held to the draws that led to it.
         first = self.number
         self.number += count
         found = simulate_checked(case, count, asked.seed, asked.engine, progress, first)
-        self.done += count
+        self.done += count * each
         return np.sort(found.samples[:, -1] - found.noise_free[-1])
 
 
@@ -623,8 +640,7 @@ def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
     True
     """
     runs = asked.runs()
-    most = max(run.ranks for run in runs)
-    return _infer(_Engine(asked, most, _ROUNDS + len(runs)), runs)
+    return _infer(_Engine(asked, runs), runs)
 
 
 infer_noise = call_of(InferNoiseQuestion, answer_inference, "infer_noise")
@@ -1151,8 +1167,7 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
         times = asked.read(asked.measured_there, asked.to)
         there = Hits(times, split_base(times))
     base = _base_there(asked, runs)
-    most = max(asked.to, *(run.ranks for run in runs))
-    engine = _Engine(asked, most, _ROUNDS + len(runs) + sum(_REPEATED))
+    engine = _Engine(asked, runs, asked.to)
     inferred = _infer(engine, runs)
     ratio, error = _hit_ratio(engine, hits, inferred.noise, asked.to)
     scaled = _Scaled(hits, ratio, error, asked.confidence)

@@ -462,8 +462,8 @@ class Progress(Parameter[Callable[[int, int], object] | None, Callable[[int, int
 
     takes = "Callable[[int, int], object] | None"
 
-    def __init__(self) -> None:
-        text = "called as ``progress(done, realizations)``"
+    def __init__(self, counted: str = "realizations") -> None:
+        text = f"called as ``progress(done, {counted})``"
         super().__init__(text, "As in `simulate`.", default=None, option=None, part=ENGINE)
 
 

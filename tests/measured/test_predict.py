@@ -270,6 +270,19 @@ def test_as_many_ranks_are_predicted_as_they_were_measured():
     assert (np.diff(found.shares) >= 0).all()
 
 
+@pytest.mark.parametrize("to", [RANKS, 256])
+def test_progress_counts_messages(to):
+    """The time left is told from it: the last simulation, of more ranks, takes as long as most."""
+    seen = []
+    options = {**OPTIONS, "base": "network", "progress": lambda *now: seen.append(now)}
+    jf.predict(times_under(NOISE), RANKS, to=to, sizes={64: times_under(NOISE, 64)}, **options)
+    done, total = zip(*seen, strict=True)
+    assert list(done) == sorted(done)
+    assert set(total) == {max(done)}
+    if to == 256:  # twice as many realizations of 256 ranks in 8 rounds
+        assert any(done == total - 2 * FEW * 256 * 8 for done, total in seen)
+
+
 def test_where_predicted_and_measured_part():
     times = times_under(NOISE)
     alike = jf.predict(times, RANKS, to=128, base="network", **OPTIONS,
