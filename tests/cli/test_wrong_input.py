@@ -163,6 +163,10 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["advise", *CASE, *MACHINE, "--seconds", "0"], "--seconds must be left out, or above 0"),
         (["slowdown", "--ranks", "1", "--noise", NOISE], "more ranks or --compute-time ("),
         (["slowdown", *CASE, "--algorithm", ""], "--algorithm must be one of "),
+        (
+            ["slowdown", *CASE, "--algorithm", "rign"],
+            "such as ring_allgather (docs/collectives.md), got 'rign' (did you mean 'ring'?)",
+        ),
         (["run", "study.toml", "--workers", "x"], "--workers must be 'gpus', 'sockets', 'mpi' or "),
         (["run", "study.toml", "--shard", "x"], "--shard must be i/n with 1 <= i <= n, such as "),
         (["run", "study.toml", "--target", "x"], "--target must be such as 'mean of gain ± 1 % at"),

@@ -864,8 +864,9 @@ def algorithm_named(
     if not having:
         short = [word for one in COLLECTIVES for word in _REGISTERED[one]]
         raise ValueError(
-            f"algorithm must be one of {', '.join(kinds)}, or a candidate of `jitterfly advise` "
-            f"such as ring, got {shorten(name)}{did_you_mean(name, [*kinds, *short])}"
+            "algorithm must be one of those that `jitterfly advise --candidates list` explains, "
+            f"such as ring, or of {len(kinds)} kinds such as ring_allgather (docs/collectives.md), "
+            f"got {shorten(name)}{did_you_mean(name, [*kinds, *short])}"
         )
     candidate = _REGISTERED[wanted][name]
     try:
