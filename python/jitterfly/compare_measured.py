@@ -910,6 +910,8 @@ def _in_words(there: list[tuple[int, int]]) -> str:
 def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
     rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
     raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
+    if not raw.size:
+        raise ValueError(f"{name} has no times: it is empty")
     if raw.ndim != 1 or not 2 <= raw.size <= _MAX_SAMPLES:
         raise ValueError(f"{rule}, got {shorten(values)}")
     wrong = ~((raw >= 0) & (raw <= MAX_TICKS / TICKS_PER_SECOND))  # NaN is neither

@@ -66,7 +66,10 @@ def test_states():
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"ranks": 100}, "ranks must be a power of two"),
+        (
+            {"ranks": 100},
+            "from 1 to 2^20, got 100; `jitterfly slowdown --at-most` takes all numbers",
+        ),
         ({"ranks": 1}, "ranks must be at least 2"),
         ({"ranks": 2**21}, "ranks must be a power of two from 1 to 2^20"),
         ({"latency": "0us"}, "latency must be a time above 0"),

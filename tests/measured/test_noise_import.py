@@ -752,6 +752,16 @@ def test_import_command(tmp_path, monkeypatch, capsys):
     assert names() == ["netgauge_selfish.noise"]
 
 
+def test_ranks_that_a_log_does_not_state(tmp_path, capsys):
+    (tmp_path / "osu.txt").write_text(
+        "# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n8  27.31\n"
+    )
+    assert run(tmp_path / "osu.txt") == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[3].split() == ["?", "8", "27.31"]
+    assert printed[4].endswith("the number of ranks; as a number it is 0 (give --ranks)")
+
+
 def test_import_of_what_is_no_noise(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(NOISE_SAMPLES / "osu_barrier.txt") == 0

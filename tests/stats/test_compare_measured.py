@@ -588,6 +588,7 @@ def test_the_way_to_take_a_column_takes_it(rows, tmp_path):
 @pytest.mark.parametrize(
     ("measured", "options", "words"),
     [
+        ([], {}, "measured has no times: it is empty"),
         ([1.0], {}, "must be 2 or more times"),
         ([1.0, -1.0], {}, "must be 2 or more times"),
         ([1.0, float("nan")], {}, "must be 2 or more times"),

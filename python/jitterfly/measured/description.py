@@ -569,7 +569,8 @@ def _collective_lines(facts: Facts) -> list[str]:
     text.append(f"  {'ranks':>8} {'bytes':>10} {heads}")
     for row in range(min(facts["rows"], _MAX_ROWS)):
         times = " ".join(f"{show_time(facts[name][row], unit):>10}" for name in names)
-        text.append(f"  {facts['ranks'][row]:>8,} {facts['bytes'][row]:>10,} {times}")
+        ranks = f"{facts['ranks'][row]:,}" if facts["ranks"][row] else "?"  # the file has none
+        text.append(f"  {ranks:>8} {facts['bytes'][row]:>10,} {times}")
     if facts["rows"] > _MAX_ROWS:
         text.append(f"  ... and {facts['rows'] - _MAX_ROWS} more")
     return text

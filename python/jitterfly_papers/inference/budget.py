@@ -97,7 +97,10 @@ class BudgetQuestion:
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
-        put("ranks", check_power_of_two(self.ranks, "ranks", 2**MAX_ROUNDS))
+        try:
+            put("ranks", check_power_of_two(self.ranks, "ranks", 2**MAX_ROUNDS))
+        except ValueError as error:
+            raise ValueError(f"{error}; `jitterfly slowdown --at-most` takes all numbers") from None
         if self.ranks < 2:
             raise ValueError(f"ranks must be at least 2, got {shorten(self.ranks)}")
         for name in ("latency", "step", "delay"):

@@ -184,7 +184,7 @@ def _read(text: TextFile, options: Options) -> Measured:
     commands = [one.command for one in good if one.command]
     if not options.ranks and not commands:
         notes.append(StoredText(
-            "the file does not state the number of ranks, which is 0 here (give ", "ranks", ")"
+            "the file does not state the number of ranks; as a number it is 0 (give ", "ranks", ")"
         ))  # fmt: skip
     elif not options.ranks:
         notes.append(

@@ -210,7 +210,7 @@ def _summary(file: _File, source: dict[str, str]) -> Measured:
     notes = ["the mean is over repetitions, of the time of the slowest process"]
     if not file.ranks:
         notes.append(StoredText(
-            "the file does not state the number of ranks, which is 0 here (give ", "ranks", ")"
+            "the file does not state the number of ranks; as a number it is 0 (give ", "ranks", ")"
         ))  # fmt: skip
     return Measured(tuple(parts), "reprompi", source, (*notes, *file.notes()))
 
