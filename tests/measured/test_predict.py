@@ -26,6 +26,7 @@ from jitterfly.measured.infer import (
     mean_hits,
     split_base,
 )
+from jitterfly.plots.answers import draw_prediction
 from jitterfly.predict import PredictQuestion
 
 RANKS, FEW = 32, 2000
@@ -281,6 +282,17 @@ def test_progress_counts_messages(to):
     assert set(total) == {max(done)}
     if to == 256:  # twice as many realizations of 256 ranks in 8 rounds
         assert any(done == total - 2 * FEW * 256 * 8 for done, total in seen)
+
+
+def test_the_picture_ends_where_nothing_is_known():
+    """Its curve does not fall as if no hit could be longer than the measured ones."""
+    found = jf.predict(times_under(NOISE), RANKS, to=128, base="network", **OPTIONS)
+    lines = {line.get_label(): line for line in draw_prediction(found).axes[0].get_lines()}
+    shares = lines["predicted, 128 ranks"].get_ydata()
+    assert found.shares[-1] == 1  # of hits that were measured
+    assert shares[-1] == shares[-2] == 1 - found.shares[-2] > 0
+    (end,) = next(one for name, one in lines.items() if "not known" in name).get_xydata()
+    assert end.tolist() == [found.times[-1], shares[-1]]
 
 
 def test_where_predicted_and_measured_part():

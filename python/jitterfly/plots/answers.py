@@ -470,8 +470,12 @@ def draw_prediction(found: Prediction) -> Figure:
     style.draw_later_share(panel, found.inferred.hits.times - shift, measured, label)
     label = f"predicted, {asked.to:,} ranks"
     least = 0.5 / len(found.inferred.hits.times)  # of a share, for a logarithmic axis
-    panel.step(found.times, np.maximum(1 - found.shares, least), where="post",
-               color=predicted.color, label=label)  # fmt: skip
+    # The last share is 0 as no longer hit was measured, not as there is none: the curve ends.
+    shares = np.maximum(1 - found.shares, least)
+    shares[-1] = shares[-2:][0]
+    panel.step(found.times, shares, where="post", color=predicted.color, label=label)
+    panel.plot(found.times[-1], shares[-1], marker=">", linestyle="none", color=predicted.color,
+               label="beyond the longest hit that was measured: not known")  # fmt: skip
     ends = (np.maximum(1 - end, least) for end in (found.high, found.low))
     panel.fill_between(found.times, *ends, step="post", color=predicted.color, alpha=0.2,
                        linewidth=0)  # fmt: skip
