@@ -674,7 +674,8 @@ def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
     if isinstance(content, CollectiveTable):
         raise ValueError(
             f"{measured} is a table of means: the time of every iteration is needed, in a text "
-            "file with one in each line. `jitterfly compare-measured` takes such a table; "
+            "file with one in each line, or as ReproMPI or PICO write it. "
+            "`jitterfly compare-measured` takes a table of means; "
             "`jitterfly fit FILE@RANKS FILE@RANKS ...` takes tables of several numbers of ranks"
         )
     return content
