@@ -495,6 +495,7 @@ def _check_messages(case: Case) -> None:
         noise.check(case.ranks, compiled.longest_transit)
     if any(step.switch is not None for step in compiled.steps):
         _check_switches(case)
+        _check_ranks_at_switches(case)
     if case.draws_speeds:
         _check_slowed(case)
     if case.is_routed and (case.L_factor is not None or case.G_factor is not None):
@@ -529,6 +530,35 @@ def _check_switches(case: Case) -> None:
                 f"{name_in_case(place, noise.kind)} must be left out with {case.algorithm.kind}, "
                 "in which switches combine: it delays each message or step of a rank, and what "
                 "switches do is none; give noise of the CPU, jitter, or weather with longer"
+            )
+
+
+def _check_ranks_at_switches(case: Case) -> None:
+    """Raise ValueError for a switch within nodes with ranks of several, or one without a place."""
+    network, ranks, kind = case.network, case.ranks, case.algorithm.kind
+    if not isinstance(network, Hierarchy):
+        return
+    for step in case.compiled_steps.steps:
+        if step.switch is None or step.switch.part != "post" or step.partners is None:
+            continue
+        level = step.switch.level % len(network.levels)
+        if level == len(network.spans):  # the outermost, on which all ranks are
+            if network.distances is not None:
+                raise ValueError(
+                    f"network: distances must be left out with {kind}, in which switches between "
+                    "nodes combine: those are no hosts, so that nothing says how far they are"
+                )
+            continue
+        # A post goes to the port of the next rank of its group, around it: so all are compared.
+        pairs = step.partners.pair_array(ranks)
+        if (network.levels_between(pairs[:, 0], pairs[:, 1], ranks) > level).any():
+            together = min(getattr(case.algorithm, "node_ranks", ranks), ranks)
+            node = network.spans[level]
+            raise ValueError(
+                f"algorithm: {together} ranks are not at one switch, which has the {node} of a node"
+                if together > node
+                else f"algorithm: {kind} must have the ranks of each switch in one node: with "
+                "placement 'block', and the ranks of its first level as node_ranks"
             )
 
 

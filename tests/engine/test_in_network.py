@@ -264,6 +264,40 @@ def test_nvls_is_a_candidate_on_one_node():
             make(8, NETWORK, 64)
 
 
+@pytest.mark.parametrize("kind", ["in_network_reduce_scatter", "in_network_allgather"])
+def test_a_switch_of_a_node_has_only_its_ranks(kind):
+    """By kind as by candidate: else ranks of other nodes would be as near as those of one."""
+
+    def case(ranks, network, algorithm=kind):
+        return jf.Case(ranks, algorithm=algorithm, network=network)
+
+    nodes = jf.Hierarchy([(8, NETWORK), NETWORK])
+    for ranks in (9, 64):
+        with pytest.raises(ValueError, match=f"{ranks} ranks are not at one switch, which has"):
+            case(ranks, nodes)
+    with pytest.raises(ValueError, match=f"{kind} must have .* in one node: .* 'block'"):
+        case(2, replace(nodes, placement=[0, 8]))
+    assert case(8, nodes).noise_free_ticks() == case(8, NETWORK).noise_free_ticks()
+    assert case(64, NETWORK).noise_free_ticks() > 0
+    for width, words in ((3, "in one node: .* as node_ranks"), (16, "16 ranks are not at one")):
+        both = jf.InNetworkAllreduce(node_ranks=width)
+        with pytest.raises(ValueError, match=words):
+            case(48, nodes, both)
+        assert case(48, nodes, replace(both, intra_node="direct", inter_node="tree"))
+
+
+def test_switches_between_nodes_are_at_no_distance():
+    nodes = jf.Hierarchy([(8, NETWORK), NETWORK], distances=jf.Torus([4], "100ns"))
+    flat = jf.Hierarchy([NETWORK], distances=jf.Torus([32], "100ns"))
+    for network, algorithm in ((nodes, jf.InNetworkAllreduce(8)), (flat, jf.InNetworkAllreduce()),
+                               (flat, jf.InNetworkAllgather())):  # fmt: skip
+        with pytest.raises(ValueError, match=r"^network: distances must be left out with in_"):
+            jf.Case(32, algorithm=algorithm, network=network)
+    within = [jf.Case(ranks, algorithm=jf.InNetworkAllreduce(8, inter_node="tree"), network=nodes)
+              for ranks in (8, 32)]  # fmt: skip
+    assert within[0].noise_free_ticks() < within[1].noise_free_ticks()
+
+
 @pytest.mark.parametrize("number", range(at_most(60, 12)))
 @pytest.mark.filterwarnings("ignore:.*counts nowhere")
 def test_closed_form_is_the_engine_s_time(number):

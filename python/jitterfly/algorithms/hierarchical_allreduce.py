@@ -233,10 +233,11 @@ class InNetworkAllreduce(Algorithm, kind="in_network_allreduce"):
     Raises
     ------
     ValueError
-        A parameter out of range; a last node with fewer ranks, or more than 2^22 ranks, when the
-        case is made. A case refuses noise of each message or step, since what switches do is no
-        step of a rank: `MessageNoise`, `Congestion`, `NetworkWeather` with ``delay``, and
-        `StepNoise` except ``during="compute"``.
+        A parameter out of range; a last node with fewer ranks, more than 2^22 ranks, or ranks of
+        several nodes at an NVSwitch, when the case is made. A case refuses noise of each message or
+        step, since what switches do is no step of a rank: `MessageNoise`, `Congestion`,
+        `NetworkWeather` with ``delay``, and `StepNoise` except ``during="compute"``; and the
+        `distances` of a `Hierarchy` with "sharp" between nodes.
 
     Notes
     -----
@@ -341,7 +342,8 @@ class InNetworkReduceScatter(Algorithm, kind="in_network_reduce_scatter"):
     takes no CPU time, and its messages wait for no link.
 
     `message_bytes` is the vector, n bytes, of which each of N ranks gets n / N (rounded up). All
-    ranks are at one switch: on a `Hierarchy` at the costs of its first level.
+    ranks are at one switch: on a `Hierarchy` they are those of one node, at the costs of its first
+    level; on a network of one level any number of ranks may be.
 
     Parameters
     ----------
@@ -353,8 +355,8 @@ class InNetworkReduceScatter(Algorithm, kind="in_network_reduce_scatter"):
     Raises
     ------
     ValueError
-        A parameter out of range; more than 2^22 ranks, when the case is made. A case refuses noise
-        of each message or step, as with `InNetworkAllreduce`.
+        A parameter out of range; more than 2^22 ranks, or ranks of several nodes, when the case is
+        made. A case refuses noise of each message or step, as with `InNetworkAllreduce`.
 
     Notes
     -----
@@ -396,7 +398,8 @@ class InNetworkAllgather(Algorithm, kind="in_network_allgather"):
     its messages wait for no link.
 
     `message_bytes` is what one rank contributes, n bytes, of which each of N ranks gets N n. All
-    ranks are at one switch: on a `Hierarchy` at the costs of its first level.
+    ranks are at one switch: on a `Hierarchy` they are those of one node, at the costs of its first
+    level; on a network of one level any number of ranks may be.
 
     Parameters
     ----------
@@ -408,8 +411,8 @@ class InNetworkAllgather(Algorithm, kind="in_network_allgather"):
     Raises
     ------
     ValueError
-        A parameter out of range; more than 2^22 ranks, when the case is made. A case refuses noise
-        of each message or step, as with `InNetworkAllreduce`.
+        A parameter out of range; more than 2^22 ranks, or ranks of several nodes, when the case is
+        made. A case refuses noise of each message or step, as with `InNetworkAllreduce`.
 
     Notes
     -----
