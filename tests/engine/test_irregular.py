@@ -15,6 +15,7 @@ from support.grouped import parametrize_in_groups
 from support.scale import at_most
 
 import jitterfly as jf
+from jitterfly.advice.question import Question
 from jitterfly.goal_export import goal_schedule
 from jitterfly.program import row_labels
 from jitterfly.slowdown import part_in_words
@@ -267,7 +268,22 @@ def test_the_command_says_what_is_wrong_with_counts(options, words, capsys, tmp_
 def test_collectives_with_counts_have_no_candidates(capsys):
     told = error_of(capsys, "advise", "--ranks=4", "--noise=period=1ms,duration=1us",
                     "--collective=alltoallv")  # fmt: skip
-    assert told.endswith("give --algorithm pairwise_alltoallv and --counts to `slowdown`")
+    assert told.endswith(
+        "'alltoallv': advise does not compare collectives with counts by name; give them as own "
+        "candidates ([own.NAME]) of --collective alltoall, or ask `slowdown --collective alltoallv "
+        "--counts ...`"
+    )
+    asked = {"noise": "period=1ms,duration=1us", "ranks": [4], "network": NETWORK}
+    with pytest.raises(ValueError, match=r"own candidates \(`own`, such as jf.PairwiseAlltoallv\("):
+        Question(**asked, collective="alltoallv")
+    own = {"mine": jf.PairwiseAlltoallv([[1] * 4] * 4)}
+    names = [one.name for one in Question(**asked, collective="alltoall", own=own).chosen()]
+    assert "mine" in names
+
+
+def test_python_is_told_of_the_class_with_counts():
+    with pytest.raises(ValueError, match=r"give jf.LinearAlltoallv\(counts\), with counts such as"):
+        jf.slowdown("period=1ms,duration=1us", [4], algorithm="linear_alltoallv")
 
 
 def test_the_command_takes_counts_and_says_them(capsys):

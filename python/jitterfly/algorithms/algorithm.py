@@ -192,11 +192,16 @@ def check_collective_name(value: Any, name: str = "collective") -> str:
     """Check that a value is one of `COLLECTIVES`; of one with counts it says how that is given."""
     if isinstance(value, str) and value in IRREGULAR:
         kind = next(kind for kind in Algorithm.kinds() if is_kind_of(kind, value))
-        where = "" if option_of("algorithm") else " to `slowdown`"
+        made = f"jf.{Algorithm._kinds[kind].__name__}(counts)"
+        own = f"`own`, such as {made}"
+        asked = f"`slowdown` with that as {parameter('algorithm')}"
+        if option_of("collective"):
+            counts = parameter("counts", "...", here=False)
+            own, asked = "[own.NAME]", f"`slowdown {parameter('collective', value)} {counts}`"
         raise ValueError(
-            f"{name} must be one without counts, got {value!r}: in its place give "
-            f"{parameter('algorithm', kind, here=False)} and "
-            f"{parameter('counts', here=False)}{where}"
+            f"{name} must be one without counts, got {value!r}: advise does not compare "
+            f"collectives with counts by name; give them as own candidates ({own}) of "
+            f"{parameter('collective', value.removesuffix('v'))}, or ask {asked}"
         )
     return check_choice(value, name, COLLECTIVES)
 

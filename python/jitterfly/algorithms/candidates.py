@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..fields import check_choice, counted, did_you_mean, parameter, shorten
+from ..fields import check_choice, counted, did_you_mean, option_of, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import read_counts
 from ..network import Network
@@ -882,9 +882,12 @@ def _check_counted(name: str, kinds: list[str], counts: Any) -> None:
     """Raise ValueError if an algorithm lacks its counts, or has counts that it does not take."""
     counted = [kind for kind in kinds if has_counts(kind)]
     if name in counted and counts is None:
+        such = "'lognormal(mean=64,sigma=1)' or the path of a file"
+        made = f"jf.{Algorithm._kinds[name].__name__}(counts), with counts"
+        option = option_of("counts")
         raise ValueError(
             f"algorithm {name} has a count for each rank, or pair of ranks: give "
-            f"{parameter('counts')}, such as 'lognormal(mean=64,sigma=1)' or the path of a file"
+            f"{option or made}{',' * bool(option)} such as {such}"
         )
     if counts is not None and name not in counted:
         raise ValueError(
