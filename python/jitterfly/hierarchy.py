@@ -1,9 +1,9 @@
 """`Hierarchy`: which ranks share a node, a rack (block, cyclic, listed placement; ranks per node).
 
-`Torus` and `Dragonfly` say how far its outermost parts are from each other. It gives message costs
-by level. Which level a message crosses, such as shared memory or the
+It gives message costs by level. Which level a message crosses, such as shared memory or the
 network, is found here. `cycle` gives a message of a collective the costs of its level, and
-`schedule.compile` one of a GOAL schedule.
+`schedule.compile` one of a GOAL schedule. `Torus` and `Dragonfly` say how far its outermost parts
+are from each other.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _PLACEMENTS = ("block", "cyclic")
 _DEFAULT_NAMES = ("node", "rack")
 """Of the first levels, where they are given none."""
 _NUMBERED = re.compile(r"level ?([1-7])")
+_SIZES = re.compile(r"[0-9]+(x[0-9]+)*")
 _NAME = re.compile(r"(?!level ?\d|machine$)[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 Ranks = npt.NDArray[np.int64]
@@ -85,7 +86,7 @@ class _Sizes(Converted["str | int | Sequence[int]", tuple[int, ...]]):
         super().__init__("list of int | int | str")
 
     def __set__(self, instance: object, value: Any) -> None:
-        rule = "sizes must be from 1 to 8 numbers from 1, such as '8x8x4'"
+        rule = "sizes must be 1 to 8 whole numbers of at least 1, such as 8x8x4"
         parts = value.replace("x", " ").split() if isinstance(value, str) else value
         parts = [parts] if isinstance(parts, int) else parts  # of one dimension
         try:
@@ -170,8 +171,9 @@ class Dragonfly(Distances, kind="dragonfly"):
 
     The latency of the network is that of two hosts at one router. Another router of the group is a
     local hop away. To another group a message goes on its global link: one global hop, and a local
-    hop before it, or after it, where another router has the link. Global links go round: of each
-    group's routers the first ones have those to the groups with the lowest numbers, equally many.
+    hop before it, or after it, where another router has the link. Each router has the same number
+    of global links, but for the last ones where they do not divide evenly: router 0 has those to
+    the groups with the lowest numbers, router 1 the next, and so on.
 
     Parameters
     ----------
@@ -621,12 +623,14 @@ def _read_level(entry: Any, name: str) -> Level:
 def _read_distances(value: Any) -> Distances | None:
     if value is None or isinstance(value, Distances):
         return value
-    table = read_part(value, "distances") if isinstance(value, str) else value
+    keyed = isinstance(value, str) and "=" in value
+    table = read_part(value, "distances") if keyed else value
     if isinstance(table, Mapping):
         return Distances.from_dict(table, "distances")
+    sizes = value if isinstance(value, str) and _SIZES.fullmatch(value) else "8x8"
     raise ValueError(
         f"distances must be a Torus or a Dragonfly, or text such as "
-        f"'torus(sizes=8x8,hop=100ns)', got {shorten(value)}"
+        f"'torus(sizes={sizes},hop=100ns)', got {shorten(value)}"
     )
 
 

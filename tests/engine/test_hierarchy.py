@@ -695,11 +695,13 @@ def test_distances_in_text_and_in_tables():
     ("distances", "words"),
     [
         ("torus(sizes=4x4,hop=100ns)", "distances: torus has 16 hosts, 64 ranks are on 64"),
-        ("torus(sizes=0x4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
+        ("torus(sizes=0x4,hop=100ns)", "sizes must be 1 to 8 whole numbers of at least 1"),
         ("torus(sizes=2x8192,hop=100ns)", "further apart than 4,096 hops, got '2x8192'"),
-        ("torus(sizes=2^4,hop=100ns)", "sizes must be from 1 to 8 numbers from 1"),
+        ("torus(sizes=2^4,hop=100ns)", "sizes must be 1 to 8 whole numbers of at least 1"),
         ("torus(sizes=4x4)", "'hop' is missing"),
         ("ring(sizes=4x4)", "distances: kind must be"),
+        ("4x4", "or text such as 'torus(sizes=4x4,hop=100ns)', got '4x4'"),
+        ("torus(4x4)", "or text such as 'torus(sizes=8x8,hop=100ns)', got 'torus(4x4)'"),
         (7, "distances must be a Torus or a Dragonfly, or text such as 'torus"),
         ("dragonfly(groups=0,routers=2,router_hosts=2,local_hop=0,global_hop=0)", "groups must be"),
         ("dragonfly(groups=99999,routers=999,router_hosts=9,local_hop=0,global_hop=0)", "2^24 hos"),
@@ -713,5 +715,5 @@ def test_distances_that_are_refused(distances, words):
 def test_schedules_have_no_distances(tmp_path):
     (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
     network = jf.Hierarchy([replace(FAR, gamma=0)], distances=jf.Torus([4], "1ns"))
-    with pytest.raises(ValueError, match="distances must be left out for a schedule"):
+    with pytest.raises(ValueError, match="a schedule can not have distances; only collectives can"):
         jf.ScheduleCase(tmp_path / "a.goal", network=network)

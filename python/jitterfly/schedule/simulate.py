@@ -493,9 +493,7 @@ def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hier
             f"'L=1us,o=200ns', got {shorten(network)}"
         )
     if isinstance(found, Hierarchy) and found.distances is not None:
-        raise ValueError(
-            "network: distances must be left out for a schedule: they are those of collectives"
-        )
+        raise ValueError("network: a schedule can not have distances; only collectives can")
     if isinstance(found, Hierarchy) and found.shared_card:
         raise ValueError(
             "network: shared_card must be left out for a schedule; steps of collectives alone say "
