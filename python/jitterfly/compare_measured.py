@@ -444,7 +444,7 @@ def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:
     cycles = f"{case.cycles:,} cycles"
     if clock == COMMON and case.cycles > 1:
         told = (f"simulated is the time from the first start to the end of all {cycles}: "
-                f"give measured times of so many, or {parameter('cycles', 1)}")  # fmt: skip
+                f"give measured times of that many, or {parameter('cycles', 1)}")  # fmt: skip
         return [Note("cycles", told)]
     if clock == COMMON:
         if case.observe == "spread":

@@ -549,7 +549,7 @@ class CollectiveParameters(Question):
         usual="L=1us,o=200ns,G=0.1ns",
     )
     algorithm: AlgorithmParameter = AlgorithmParameter(
-        "the algorithm of the collective, or a library: what it runs for so many ranks and bytes",
+        "the algorithm of the collective, or a library: what it runs for these ranks and bytes",
         '``"openmpi"``, ``"mpich"`` or ``"nccl"``, also with a version (``"openmpi-5"``), is '
         "what that library runs for an allreduce; ``LibraryRules(name, collective)`` for others. "
         '``"ring"`` or another name of a candidate of `advise` is that of an allreduce; a kind, '

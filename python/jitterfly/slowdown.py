@@ -376,7 +376,7 @@ class SlowdownQuestion(CollectiveQuestion):
     ranks: Ranks = required(Ranks(RANKS))
     _: KW_ONLY
     resamples: Count = Count(
-        "under a recording: also under so many others, made of stretches of it, which may make "
+        "under a recording: also under this many others, made of stretches of it, which may make "
         "intervals wider; 20 are usual",
         "All is simulated again under each (`TraceNoise`: `resample`), with a fifth of the "
         "realizations. Where they differ by more than the recording's detours tell "

@@ -35,7 +35,7 @@ targets = ["mean of slowdown ± 2 % at 95 %"]
 [realizations]                   # of a cell
 min = 200
 max = 20_000
-rank_rounds = 3e8                # ... or as many as so many {pay} pay for
+rank_rounds = 3e8                # ... or as many as this number of {pay} allows
 
 """
 _COLLECTIVE = """\
@@ -46,7 +46,7 @@ algorithm = {algorithm}
 network = {network}
 # LogGOPS, seconds or text with a unit: L latency, o CPU time of a send and of a receive, g gap
 # between messages, G time per byte on the way, O CPU time per byte, gamma CPU time to combine one.
-{cycles:30}   # so many collectives in a row, without a barrier between them
+{cycles:30}   # collectives in a row, without a barrier between them
 {compute_time:30}   # CPU time of a compute phase before each
 
 {noise}
@@ -169,7 +169,7 @@ def _questions() -> list[_Question]:
                   "L=1us,o=200ns,G=0.1ns", _network),
         _Question("noise", "noise: a recorded file, or K=V,...",
                   "period=1ms,duration=25us,start=stationary", _noise),
-        _Question("cycles", "so many collectives in a row", "", _cycles),
+        _Question("cycles", "number of collectives in a row", "", _cycles),
         _Question("compute_time", "CPU time before each collective, such as 50us", "",
                   _compute_time),
     ]  # fmt: skip

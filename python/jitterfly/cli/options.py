@@ -247,7 +247,7 @@ def add_algorithm(parser: argparse._ActionsContainer) -> None:
     """Add `--algorithm` and `--collective` to argparse's."""
     add = parser.add_argument
     add("--algorithm", metavar="NAME", help="a library (openmpi, openmpi-4.1, mpich, nccl, ...): "
-        f"what it runs for so many ranks and bytes (default {DEFAULT_LIBRARY}); or a kind such as "
+        f"what it runs for these ranks and bytes (default {DEFAULT_LIBRARY}); or a kind such as "
         "butterfly, ring_allreduce or dissemination_barrier, or as `jitterfly advise` calls it: "
         "ring; double_binary_tree_allreduce is in segments of 512 KiB, as there, all others with "
         "segments in 8 KiB; hierarchical_allreduce, nccl_tree, in_network_allreduce and nvls have "

@@ -44,7 +44,7 @@ WORKERS = """\
 workers:
   default          this process, with a thread for each GPU
   --workers gpus   a process for each GPU
-  --workers sockets, or a number: so many processes that share the processors, or with
+  --workers sockets, or a number: that many processes that share the processors, or with
                    --backend cuda the GPUs (for NVIDIA's MPS)
   mpiexec -n N python -m mpi4py.futures -m jitterfly run STUDY.toml --workers mpi
                    one rank hands out the work, the others do it; it helps where a GPU is free

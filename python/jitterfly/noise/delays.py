@@ -160,7 +160,7 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
         For how long that choice of links holds, 10 ns or longer; without it for the realization.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
         Which receivers share the draw of a round, and are one of the `links`: none, all, or nodes
-        of so many consecutive ranks (the last one may have fewer).
+        of this many consecutive ranks (the last one may have fewer).
     during : "all" or "communication"
         Both give the same, as for `NetworkJitter`.
     begin, end : float or str

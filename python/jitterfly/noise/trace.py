@@ -92,8 +92,8 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         Where in the trace each rank begins: anywhere, drawn for each rank; or there, seconds, below
         the length.
     shared : False, "machine", "node", "rack", "level N", another name of a level, or int
-        Which ranks share a drawn offset: none, all, or nodes of so many consecutive ranks (the last
-        one may have fewer). So the parts of CPUs that were recorded together stay in step.
+        Which ranks share a drawn offset: none, all, or nodes of this many consecutive ranks (the
+        last one may have fewer). So the parts of CPUs that were recorded together stay in step.
     during : "all", "compute" or "communication"
         The phase of the cycle whose CPU work is exposed.
     begin, end : float or str

@@ -270,7 +270,7 @@ class ScheduleQuestion(ScheduleParameters):
         allowed=ORDERS,
     )
     order_checks: OptionalCount = OptionalCount(
-        "so many realizations are executed in the order of arrival, too, to see whether that "
+        "this many realizations are executed in the order of arrival, too, to see whether that "
         "matters; 0: none",
         "On one processor: half of them are the first, the others those that take longest. There "
         "is none either where memory is short, which `ScheduleResult.notes` say.",
