@@ -107,9 +107,9 @@ def recorded(machine, number, seconds):
     return noise, all(len(part[0]) for part in parts)
 
 
-def row_and_warning(noise, ranks, compute_time, realizations, seed):
+def row_and_warning(noise, ranks, compute_time, realizations, seed, confidence=0.95):
     found = jf.slowdown(noise, ranks, network=NETWORK, compute_time=compute_time, seed=seed,
-                        realizations=realizations, threads=1)  # fmt: skip
+                        realizations=realizations, threads=1, confidence=confidence)  # fmt: skip
     warned = any("record longer" in note for note in found.notes())
     return found.rows[0], warned
 
@@ -152,16 +152,25 @@ def test_what_is_printed_without_a_warning_holds_the_truth():
                        for seconds in SECONDS)  # fmt: skip
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-def test_the_machines_have_these_slowdowns(machine):
-    """The intervals of a fiftieth of the realizations meet those above, each for each.
+def test_the_machines_have_these_slowdowns():
+    """Intervals of a fiftieth of the realizations meet those above: at 99.99 % each for each.
 
-    Seed 7 is one with which all 30 do; with 8 and 9 it is 29 and 25 of them.
+    At 95 % at least 24 of the 30 do. If they were independent, each would miss once in 37 times, as
+    the other one is a seventh as wide, and 7 of 30 once in 90,000 times. But with one seed machines
+    share their draws, and so misses come together: with seeds 7 to 30 it was 14 of 720, of which 5
+    with one seed. At 99.99 % it was none of 720. The seed here is none of those.
     """
-    models = [model for _, model in MACHINES[machine]]
-    for (ranks, compute_time), (low, high) in zip(TRIALS, TRUTHS[machine], strict=True):
-        count = 20_000 if ranks == 64 else 400
-        found = row_and_warning(models, ranks, compute_time, count, 7)[0].slowdown
-        assert found.low <= high
-        assert low <= found.high
-        assert found.high / found.low < 4
+    met = 0
+    for machine, truths in TRUTHS.items():
+        models = [model for _, model in MACHINES[machine]]
+        for (ranks, compute_time), (low, high) in zip(TRIALS, truths, strict=True):
+            count = 20_000 if ranks == 64 else 400
+            usual, wide = (
+                row_and_warning(models, ranks, compute_time, count, 1, share)[0].slowdown
+                for share in (0.95, 0.9999)
+            )
+            assert wide.low <= high, (machine, ranks)
+            assert low <= wide.high, (machine, ranks)
+            assert usual.high / usual.low < 4
+            met += usual.low <= high and low <= usual.high
+    assert met >= 24
