@@ -145,7 +145,7 @@ class MessageNoise(DelayNoise, WindowNoise, kind="message"):
 
     A lost message is one that comes later by the timeout after which it is sent again. Losses that
     stay with a link are those to some `links` only, which a draw chooses anew each realization, and
-    perhaps anew after some time (`holds`): two states of a link as Gilbert and Elliott have them.
+    perhaps anew after some time (`holds`).
 
     Parameters
     ----------
