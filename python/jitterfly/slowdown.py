@@ -725,9 +725,14 @@ def caution_notes(answer: Any) -> list[Note]:
     given = [
         Note(text.partition(" ")[0].strip(":"), text, PICTURE) for text in given_in_words(case)
     ]
-    if any(part is not None for part in (case.arrival, case.speed, case.L_factor, case.G_factor)):
-        told = "this is in the time without noise, too, and no part of what noise adds; "
-        given.append(Note("given", f"{told}`jitterfly explain` says what it costs"))
+    parts = {"late ranks": [case.arrival], "slow ranks": [case.speed],
+             "slow links": [case.L_factor, case.G_factor]}  # fmt: skip
+    if said := [name for name, own in parts.items() if any(one is not None for one in own)]:
+        told = (
+            f"the {' and '.join(said)} above are in the time without noise, too, and no part of "
+            "what noise adds; `jitterfly explain` says what they cost"
+        )
+        given.append(Note("given", told))
     return [*cautions, *given]
 
 

@@ -592,7 +592,7 @@ def test_late_and_slow_ranks():
     told = found.notes()
     assert any(text.startswith("arrival: one_late, ") for text in told)
     assert any(text.startswith("speed of the ranks: slow_ranks, ") for text in told)
-    said = "this is in the time without noise, too"
+    said = "the late ranks and slow ranks above are in the time without noise, too"
     assert any(text.startswith(said) for text in told)
     assert said not in " ".join(jf.slowdown(noise, 8, **how).notes())
     with pytest.raises(ValueError, match="rank must be from 0 to 1, got 3"):
