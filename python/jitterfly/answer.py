@@ -64,8 +64,13 @@ class Note(str):
 
 
 def notes_of(code: str, lines: Iterable[str], place: str = "") -> list[Note]:
-    """Make a note of each line, all with one code."""
-    return [Note(code, line, place) for line in lines]
+    """Make a note of each line, all with one code; what is a note has its own, and its place."""
+    return [line if isinstance(line, Note) else Note(code, line, place) for line in lines]
+
+
+def cautions_first(notes: Iterable[Note]) -> list[Note]:
+    """Return the notes, those first that have to be read first; else their order stays."""
+    return sorted(notes, key=lambda note: note.place != FIRST)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -627,7 +627,7 @@ class ScarceRecordingWarning(UserWarning):
 
 
 class UnseenChangeWarning(UserWarning):
-    """A piece of work, which has one factor, is longer than the time a drawn speed `holds`."""
+    """A piece of work, or a message's way, is longer than the time that its draw `holds`."""
 
 
 class IneffectiveSpeedWarning(UserWarning):

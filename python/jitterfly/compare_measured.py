@@ -210,6 +210,7 @@ class Agreement(Answer):
         case, sizes = self.case, dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
         cases = [_case_at(case, self.library, *size) for size in sizes]
         text = notes_of("bad_algorithm", algorithm_cautions(cases), FIRST)
+        text += next(filter(None, (one.unseen_changes() for one in cases)), [])
         if self.library is not None:
             text.append(Note("library", _chosen_in_words(self.library, cases)))
         if self.distance is not None:

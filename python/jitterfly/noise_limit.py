@@ -22,7 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algorithms.library_choice import LibraryRules
-from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show, show_time
+from .answer import (
+    PICTURE,
+    SECONDS,
+    SHARE,
+    Answer,
+    Column,
+    Note,
+    cautions_first,
+    notes_of,
+    show,
+    show_time,
+)
 from .case import Case
 from .collect import STOPPED, Report, collect
 from .fields import as_float, counted, naming_fields, parameter, shorten
@@ -240,7 +251,7 @@ class NoiseLimitTable(Answer):
             text.append(Note("few_events", told))
         if self.stopped:
             text.append(Note("stopped", "stopped: more ranks were asked for"))
-        return text
+        return cautions_first(text)
 
     def _is_untold(self, row: NoiseLimitRow) -> bool:
         """Return whether an end is unknown, but not because other noise may exceed the limit."""

@@ -17,7 +17,17 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
+from .answer import (
+    FIRST,
+    PICTURE,
+    SECONDS,
+    Answer,
+    Column,
+    Note,
+    cautions_first,
+    notes_of,
+    show_time,
+)
 from .case import (
     MAX_CYCLES,
     Case,
@@ -280,7 +290,7 @@ class SlowdownTable(Answer):
                  and (unused := noise.unused_part(case.ranks))]  # fmt: skip
         if self.stopped:
             add("stopped", "stopped: more ranks were asked for")
-        return text
+        return cautions_first(text)
 
     def _recording_notes(self) -> list[Note]:
         """Say whether the intervals allow for what another recording would hold."""

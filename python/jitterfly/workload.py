@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .answer import FIRST, Note
 from .distributions import Empirical
 from .distributions.distribution import Distribution
 from .fields import Component, own_components, parameter
@@ -195,7 +196,7 @@ class Workload(ABC):
 
     def doubts(self) -> list[str]:
         """List, in words, what the measured noise leaves open, and which changes are not seen."""
-        return self.measured_doubts() + self.unseen_changes()
+        return [*self.measured_doubts(), *self.unseen_changes()]
 
     def measured_doubts(self) -> list[str]:
         """List, in words, what the measured noise leaves open."""
@@ -203,16 +204,18 @@ class Workload(ABC):
             return []
         return doubts_of(self.placed_noise, self.network, self.work_per_cycle())
 
-    def unseen_changes(self) -> list[str]:
-        """List, in words, the sources that change within a piece of work, which has one draw."""
+    def unseen_changes(self) -> list[Note]:
+        """Note the sources that change within a piece of work, or a way, that has one draw."""
+        if all(getattr(one, "holds", None) is None for one in self.noise):
+            return []  # on many ranks `max_work` takes its time
         return unseen_changes(self.noise, map(self.max_work, self.noise))
 
 
-def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[str]:
-    """List, in words, the sources that change within a piece of work, which has one draw."""
+def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[Note]:
+    """Note the sources that change within what has one draw: to be read before the numbers."""
     sources = enumerate(zip(noise, work, strict=True))
-    return [f"{name_in_case(i, one.kind)}: {told}" for i, (one, own) in sources
-            if (told := one.unseen_change(own))]  # fmt: skip
+    return [Note("unseen_change", f"{name_in_case(i, one.kind)}: {told}", FIRST)
+            for i, (one, own) in sources if (told := one.unseen_change(own))]  # fmt: skip
 
 
 def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[str]:

@@ -187,9 +187,14 @@ def test_a_speed_that_wanders_is_drawn_anew_for_each_piece_of_work():
 
 WANDERING = jf.SpeedNoise(jf.Lognormal(1, 0.3), holds="10us")
 UNSEEN = (
-    "noise.1 (speed): holds = 10 µs is shorter than a piece of work, which takes up to {} and "
-    "keeps the factor that it begins with: changes within it are left out, so that its time "
-    "varies more than it should"
+    "noise.1 (speed): the slowest is too slow, and the true slowdown smaller: holds = 10 µs is "
+    "shorter than a piece of work, which takes up to {} and keeps the factor that it begins with; "
+    "on a machine its changes average out"
+)
+UNSEEN_WAY = (
+    "noise.0 (weather): the slowest is too slow, and the true slowdown smaller: holds = 10 µs is "
+    "shorter than the way of a message, which takes up to {} and keeps the weather in which it "
+    "leaves; on a machine its changes average out"
 )
 
 
@@ -219,6 +224,82 @@ def test_work_that_is_longer_than_a_draw_holds_is_told(noise, work, gamma, told)
     warned = [str(one.message) for one in seen if one.category is jf.UnseenChangeWarning]
     assert warned == 2 * expected
     assert [note for note in notes if "holds" in note and "piece" in note] == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "told"),
+    [
+        ({"longer": jf.Lognormal(1.5, 0.5)}, 90_002, "10 µs"),  # 1 us, and 0.1 ns for each byte
+        ({"longer": jf.Lognormal(1.5, 0.5)}, 90_001, ""),
+        ({"longer": 0.5, "probability": 0.5}, 10**7, "1.001 ms"),
+        ({"longer": 0.5}, 10**7, ""),
+        ({"longer": jf.Lognormal(1.5, 0.5), "probability": 0}, 10**7, ""),
+        ({"longer": jf.Lognormal(1.5, 0.5), "holds": None}, 10**7, ""),
+        ({"delay": jf.Exponential("1us")}, 10**7, ""),  # of a message, however long its way is
+    ],
+)
+def test_a_message_whose_way_is_longer_than_weather_holds_is_told(fields, size, told):
+    noise = jf.NetworkWeather(**{"holds": "10us", **fields})
+    case = jf.Case(8, algorithm="binomial_broadcast", network=NETWORK, message_bytes=size,
+                   noise=[noise])  # fmt: skip
+    assert case.doubts() == ([UNSEEN_WAY.format(told)] if told else [])
+
+
+def test_one_draw_in_place_of_several_makes_the_slowest_slower():
+    """What the note says: 100 factors of 10 us each average to little more than their median.
+
+    The same work in pieces that are no longer than `holds` shows it: a chain of calculations.
+    """
+    noise = [jf.SpeedNoise(jf.Lognormal(1.1, 0.1), holds="10us")]
+    means = {}
+    for pieces in (1, 100):
+        app = jf.ScheduleBuilder(ranks=16)
+        for _ in range(pieces):
+            app.calc(f"{1000 // pieces}us")
+        app.collective("recursive_doubling_allreduce", 8)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error" if pieces > 1 else "ignore", jf.UnseenChangeWarning)
+            found = jf.simulate_schedule(app.build(), replace(NETWORK, gamma=0), noise=noise,
+                                         realizations=200, seed=2)  # fmt: skip
+        means[pieces] = found.samples.mean() / found.noise_free
+        assert [note.code for note in found.notes()].count("unseen_change") == (pieces == 1)
+    assert 1.08 < means[100] < 1.15
+    assert means[1] > 1.25
+
+
+def test_answers_say_it_before_their_numbers():
+    slow = jf.SpeedNoise(jf.Lognormal(1.1, 0.1), holds="10us")
+    how = {"compute_time": "1ms", "network": replace(NETWORK, gamma=0)}
+    told = UNSEEN.format("1 ms").replace("noise.1", "noise.0")
+    case = jf.Case(8, noise=[slow], **how)
+    app = jf.ScheduleBuilder(ranks=2)
+    app.calc("1ms")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jf.UnseenChangeWarning)
+        answers = [
+            jf.slowdown(slow, 8, realizations=100, **how),
+            jf.explain(case, 10),
+            jf.simulate_schedule(app.build(), how["network"], noise=[slow], realizations=10),
+        ]
+    for answer in answers:
+        assert answer.cautions() == [told] == answer.notes()[:1]
+        assert answer.report()[:2] == [told, ""]
+        assert answer.subtitle()[0] == told
+
+
+def test_advise_says_it_of_any_candidate():
+    """Also if the way of the best one is short enough: a part of the message in each step."""
+    weather = jf.NetworkWeather(longer=jf.Lognormal(1.5, 0.5), holds="10us")
+    how = {"network": replace(NETWORK, gamma=0), "collective": "broadcast", "noise": [weather],
+           "message_bytes": 200_000, "realizations": 64}  # fmt: skip
+    short = jf.advise(16, candidates=["scatter_allgather"], **how)
+    assert short.cautions() == [UNSEEN_WAY.format("11 µs") + "; another candidate may be faster"]
+    both = jf.advise(16, candidates=["scatter_allgather", "binomial"], **how)
+    assert len(both.cautions()) == 1
+    assert both.report()[0] == both.notes()[0] == both.cautions()[0]
+    assert both.cells[0].recordings == ()
+    calm = jf.advise(16, **{**how, "noise": [replace(weather, holds="1ms")]})
+    assert calm.cautions() == []
 
 
 def test_a_calculation_that_is_longer_than_a_draw_holds_is_told():

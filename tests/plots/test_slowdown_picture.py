@@ -156,6 +156,17 @@ def test_a_caution_begins_above_and_is_whole_below():
     assert found.title() in below
 
 
+def test_a_caution_stands_before_the_setting_in_all_pictures():
+    network = "L=1us,o=200ns,G=0.1ns"
+    slow = jf.SpeedNoise(jf.Lognormal(1.1, 0.1), holds="10us")
+    found = jf.slowdown(slow, 64, network=network, realizations=20, compute_time="1ms")
+    advice = jf.advise(16, network=network, noise=[slow], realizations=64, compute_time="1ms")
+    for answer in (found, advice):
+        told = " ".join(text.get_text() for text in answer.plot().figure.texts[1:])
+        assert told.startswith("noise.0 (speed): the slowest is too slow")
+        assert " ".join(told.split()).count(answer.cautions()[0]) == 1
+
+
 def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():
     """A p99 far above the rest, and a mean that rests on no event."""
     rare = jf.PeriodicNoise("10s", "1ms", start="stationary")

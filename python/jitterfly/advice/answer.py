@@ -355,7 +355,12 @@ class Advice(Answer):
             *start_notes(question.noise, question.cycles, question.compute_time),
             *no_hosts_notes(question.noise, sorted({cell.ranks for cell in self.cells})),
         ]
+        unseen = next(filter(None, (cell.unseen_changes for cell in reversed(self.cells))), ())
         return [
+            *(
+                Note(one.code, f"{one}; another candidate may be faster", one.place)
+                for one in unseen
+            ),
             *(Note(note.code, note, PICTURE) for note in shown),
             *notes_of("within", _tolerance_in_all(self)),
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from ..answer import Note
 from ..stats import Estimate, win_probability
 from ..stats.intervals import changed
 from ..units import TICKS_PER_SECOND, show_seconds
@@ -128,6 +129,9 @@ class AdviceCell:
         "" for none. All intervals of means allow for it.
     recordings : tuple of str
         What measured noise leaves open, in words.
+    unseen_changes : tuple of Note
+        Sources that change within what has one draw, of the first candidate that has any: the
+        times of those that have it are too long.
     """
 
     ranks: int
@@ -140,6 +144,7 @@ class AdviceCell:
     at_most: float = math.nan
     rare_noise: str = ""
     recordings: tuple[str, ...] = ()
+    unseen_changes: tuple[Note, ...] = ()
 
     @property
     def best(self) -> str:
@@ -194,6 +199,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         _largest_ratio(race, left),
         _rare_noise(race),
         _recordings(ranking[0], race),
+        next(filter(None, (tuple(one.case.unseen_changes()) for one in race.candidates)), ()),
     )
 
 
@@ -203,7 +209,7 @@ def _recordings(first: RankedCandidate, race: Race) -> tuple[str, ...]:
     text = RecordedNoise.of_case(case).in_words()
     if text:
         text.append("what is said of two candidates is of the noise as it was recorded")
-    return (*text, *case.doubts())
+    return (*text, *case.measured_doubts())
 
 
 def _rare_noise(race: Race) -> str:

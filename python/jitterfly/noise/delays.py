@@ -12,8 +12,18 @@ from ..distributions.distribution import LARGEST, TWO_64, DelayTable, Probabilit
 from ..distributions.parametric import Constant, ConstantOrDrawn
 from ..fields import Converted, check_choice, frozen_dataclass, is_number, parameter, shorten
 from ..syntax import share_of_text
-from ..units import TICKS_PER_SECOND, OptionalSeconds, Seconds, show_ticks, to_ticks
+from ..units import (
+    TICKS_PER_SECOND,
+    OptionalSeconds,
+    Seconds,
+    from_ticks,
+    show_seconds,
+    show_ticks,
+    to_ticks,
+)
 from .source import (
+    AVERAGED,
+    TOO_SLOW,
     DelayNoise,
     ExpectedWork,
     GroupNoise,
@@ -338,7 +348,8 @@ class NetworkWeather(GroupNoise, kind="weather"):
     Time is cut into spells as long as `holds`; the first one began at a random moment, so that
     no moment of a run is special. A message has the weather of the spell in which
     it leaves its sender's CPU. Draws of two spells are independent. Weather that changes fast and
-    slowly is several sources.
+    slowly is several sources. A message whose way is longer than `holds` does not average over
+    several draws of `longer`: a `UnseenChangeWarning`, or a note above the numbers, says so.
 
     Examples
     --------
@@ -428,6 +439,17 @@ class NetworkWeather(GroupNoise, kind="weather"):
         spelled = spells(self.holds, work)
         each = once.delay * work.cycles * times / spelled
         return Hits(once.number * spelled, each, once=self.holds is None)
+
+    def unseen_change(self, work: MaxWork) -> str:
+        # A `delay` is of a message as a whole, whatever its way; `longer` is of all of the way.
+        drawn = self.longer is not None and self.random and self.probability > 0
+        if self.holds is None or not drawn or work.transit <= to_ticks(self.holds):
+            return ""
+        return (
+            f"{TOO_SLOW}: holds = {show_seconds(self.holds)} is shorter than the way of a message, "
+            f"which takes up to {show_seconds(float(from_ticks(work.transit)))} and keeps the "
+            f"weather in which it leaves; {AVERAGED}"
+        )
 
     def longest_message_delay(self, transit: int) -> int:
         return self._added(self._drawn.likely_ticks(), transit)

@@ -44,6 +44,10 @@ from ..units import (
 MAX_OF_A_KIND = 256
 NO_HOSTS = "hosts has drawn none"
 MAX_BURSTS = 2**30  # of a rank: their draws are numbered
+# Of work, or a message, that is longer than its draw holds. One draw in place of a mean of several
+# has the same mean, and varies more: so the later of two is later.
+TOO_SLOW = "the slowest is too slow, and the true slowdown smaller"
+AVERAGED = "on a machine its changes average out"
 
 Shared = int | str | bool
 """False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as

@@ -11,6 +11,8 @@ from ..distributions.parametric import Constant
 from ..fields import frozen_dataclass, parameter
 from ..units import TICKS_PER_SECOND, Time, from_ticks, show_seconds, to_ticks, warn_of_small_factor
 from .source import (
+    AVERAGED,
+    TOO_SLOW,
     ExpectedWork,
     GroupNoise,
     Hits,
@@ -82,7 +84,8 @@ class SpeedNoise(GroupNoise, kind="speed"):
     Time is cut into spells as long as `holds`; the first one of a rank began at a random moment.
     Work takes the factor of the spell in which it begins, to its end. Draws of two spells are
     independent. So a compute phase that is longer than `holds` does not average over several
-    factors, as it would on a machine: a `UnseenChangeWarning`, or a note, says so.
+    factors, as it would on a machine, and the slowest rank is too slow: a `UnseenChangeWarning`, or
+    a note above the numbers, says so. It is no error, as a phase may be meant to have one factor.
 
     Examples
     --------
@@ -156,10 +159,10 @@ class SpeedNoise(GroupNoise, kind="speed"):
         longest, drawn = max(work.compute, work.combining), self.random and self.probability > 0
         if self.holds is None or not drawn or longest <= to_ticks(self.holds):
             return ""
+        up_to = show_seconds(float(from_ticks(longest)))
         return (
-            f"holds = {show_seconds(self.holds)} is shorter than a piece of work, which takes up "
-            f"to {show_seconds(float(from_ticks(longest)))} and keeps the factor that it begins "
-            "with: changes within it are left out, so that its time varies more than it should"
+            f"{TOO_SLOW}: holds = {show_seconds(self.holds)} is shorter than a piece of work, "
+            f"which takes up to {up_to} and keeps the factor that it begins with; {AVERAGED}"
         )
 
     @property

@@ -536,7 +536,7 @@ def finish(
         handle.set_label(wrapped(handle.get_label(), width / columns - 0.65, 8, 3))
     legend = _legend_height([lines_of(handle.get_label()) for handle in handles], columns)
     usual = 0.17 * -(-len(handles) // columns)
-    told = list(filter(None, subtitle))
+    told = sorted(filter(None, subtitle), key=lambda one: getattr(one, "place", "") != FIRST)
     caution = bool(told) and getattr(told[0], "place", "") == FIRST
     # Bold letters are wider.
     heading = wrapped(title, 0.97 * width, 12, MAX_ABOVE - caution)

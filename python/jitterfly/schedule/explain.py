@@ -27,6 +27,7 @@ from ..answer import (
     Column,
     Note,
     Table,
+    cautions_first,
     csv_text,
     notes_of,
     write_if_path,
@@ -578,7 +579,7 @@ class ScheduleExplanation(DelayByCause):
         ]  # fmt: skip
         few = len(self.ticks) < self.simulated
         many = operations > _MANY and self._is_drawn()
-        return [
+        return cautions_first([
             *notes_of("order_matters", self._order_warning()),
             *notes_of("question", self._question_in_words(), PICTURE),
             Note("realizations", self._realizations_in_words(), PICTURE),
@@ -590,7 +591,7 @@ class ScheduleExplanation(DelayByCause):
             *notes_of("doubt", self.doubts),
             *notes_of("ranks", of_ranks),
             Note("order", "order of competing operations: that without noise"),
-        ]
+        ])  # fmt: skip
 
     def _order_warning(self) -> list[str]:
         if self.order_check is None:

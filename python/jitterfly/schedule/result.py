@@ -20,6 +20,7 @@ from ..answer import (
     Column,
     Note,
     Table,
+    cautions_first,
     csv_text,
     notes_of,
     show,
@@ -419,7 +420,7 @@ class ScheduleResult(Answer):
         )  # fmt: skip
         text += notes_of("swapped_marks", self._swapped_in_words())
         text += notes_of("order", self._order_in_words())
-        return text
+        return cautions_first(text)
 
     def _undelayed_notes(self) -> list[Note]:
         """Make a note where no realization met any noise, as in `SlowdownTable.notes`."""

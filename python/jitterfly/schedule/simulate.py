@@ -143,7 +143,7 @@ class ScheduleParameters(Question):
         schedule, network, sources, speed = self.schedule, self.network, self.noise, self.speed
         if speed is not None:
             check_ranks(schedule.ranks)
-        unseen = list[str]()
+        unseen: Sequence[str] = ()
         if schedule.operations:
             work = [max_work(schedule, network, positive=needs_length(one)) for one in sources]
             warn_of_ineffective_sources(sources, work, schedule.ranks, remedies=False)
