@@ -43,7 +43,7 @@ from .question import (
     question,
     required,
 )
-from .simulate import simulate
+from .simulate import simulate_checked, warn_before_simulation
 from .slowdown import part_in_words
 from .stats import Estimate, realizations_needed
 from .stats.intervals import check_confidence
@@ -376,8 +376,10 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     timed = _timed(case, clock, isinstance(content, CollectiveTable))
 
     def samples(one: Case) -> Floats:
-        how = asked.backend, asked.threads, asked.progress, 0, asked.devices
-        result = simulate(one.loops[-1], asked.realizations, seed, *how)
+        simulated = one.loops[-1]
+        warn_before_simulation(simulated)
+        how = seed, asked.engine, asked.progress
+        result = simulate_checked(simulated, asked.realizations, *how)
         return result.samples[:, _COLUMN[clock]]
 
     on_clock = _remarks_on_clock(timed, clock, given=asked.clock is not None)

@@ -430,11 +430,16 @@ def simulate(
     >>> result.samples.shape, result.observations[0], result.noise_free[0]
     ((100, 9), 'T=0', np.float64(8.704e-07))
     """
-    warn_of_ineffective_noise(check_case(case))
-    warn_of_unused_costs([case])
-    warn_of_doubts(case.measured_doubts(), case.unseen_changes())
+    warn_before_simulation(check_case(case))
     engine = Engine.of(backend, threads, devices)
     return simulate_checked(case, realizations, seed, engine, progress, first_realization)
+
+
+def warn_before_simulation(case: Case) -> None:
+    """Warn of what `simulate` warns of in a case, before anything runs."""
+    warn_of_ineffective_noise(case)
+    warn_of_unused_costs([case])
+    warn_of_doubts(case.measured_doubts(), case.unseen_changes())
 
 
 def simulate_checked(

@@ -178,14 +178,17 @@ def read_devices(value: Any, name: str) -> tuple[int, ...] | None:
     >>> read_devices("0,2", "devices"), read_devices("all", "devices")
     ((0, 2), ())
     """
-    if value is None or (isinstance(value, str) and value.strip() == "all") or value == ():
-        return value if value is None else ()
+    if value is None:
+        return None
+    says_all = isinstance(value, str) and value.strip() == "all"
+    if says_all or (isinstance(value, tuple) and not value):
+        return ()
     given: list[Any] = [value]
-    if isinstance(value, str):
-        given = [int(n) if n.strip().isdigit() else n for n in value.split(",")]
-    elif isinstance(value, Sequence):
-        given = list(value)
     try:
+        if isinstance(value, str):
+            given = [int(n) if n.strip().isdecimal() else n for n in value.split(",")]
+        elif isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim):
+            given = list(value)
         numbers = tuple(check_integer(n, name, 0, _MAX_DEVICE) for n in given)
     except ValueError:
         numbers = ()

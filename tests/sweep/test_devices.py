@@ -1,6 +1,7 @@
 """Which GPUs a process takes, by launcher, local rank and CUDA_VISIBLE_DEVICES; no GPU needed."""
 
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -197,7 +198,16 @@ def test_all_devices_and_one_make_the_same(tmp_path, cards, whole, backend):
 
 
 @pytest.mark.parametrize(
-    ("devices", "ran"), [("all", [0, 1, 2]), ("0,2", [0, 2]), ([1], [1]), (2, [2]), (None, [0])]
+    ("devices", "ran"),
+    [
+        ("all", [0, 1, 2]),
+        ("0,2", [0, 2]),
+        ([1], [1]),
+        (np.array([2, 0]), [0, 2]),
+        (np.int64(1), [1]),
+        (2, [2]),
+        (None, [0]),
+    ],
 )
 def test_the_devices_that_are_asked_for(tmp_path, cards, whole, devices, ran):
     """And no other is touched: it may be another user's."""
@@ -465,6 +475,10 @@ def test_no_device_can_be_used(tmp_path, cards, whole):
         ({"devices": [1, 1]}, "devices must be 'all' or different"),
         ({"devices": [-1]}, "devices must be 'all' or different"),
         ({"devices": 0.5}, "devices must be 'all' or different"),
+        ({"devices": "\u00b2"}, "devices must be 'all' or different"),  # a digit that is no number
+        ({"devices": "9" * 5000}, "devices must be 'all' or different"),
+        ({"devices": np.array([])}, "devices must be 'all' or different"),
+        ({"devices": np.array([[0, 1]])}, "devices must be 'all' or different"),
         ({"devices": "0", "threads": 2}, "threads must be None with `devices`: they are the CPU's"),
         ({"devices": "0", "backend": "cpu"}, "devices must be 'all' with the CPU, MPI or an exec"),
         ({"devices": "0", "workers": "sockets"}, "devices must be 'all' with the CPU, MPI or an"),
@@ -639,6 +653,19 @@ def test_a_device_that_fails_is_tried_once_in_a_question(cards):
     assert found.to_csv() == jf.slowdown(NOISE, [2, 4, 8], realizations=60, backend="cpu").to_csv()
     assert cards.ran[1] == 1
     assert min(cards.ran[0], cards.ran[2]) > 1
+
+
+def test_a_device_that_fails_is_tried_once_for_all_rows_of_a_table(cards, tmp_path):
+    table = tmp_path / "osu.txt"
+    table.write_text("# OSU MPI Allreduce Latency Test v7.2\n# Size  Avg Latency(us)\n"
+                     "8  6.0\n64  6.1\n512  6.4\n")  # fmt: skip
+    ask = functools.partial(jf.compare_measured, table, CASE, realizations=60, ranks=8)
+    cards.failing, cards.together = {1}, threading.Barrier(3)
+    with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more") as told:
+        found = ask(devices="all")
+    assert sum("GPU 1" in str(one.message) for one in told) == cards.ran[1] == 1
+    assert min(cards.ran[0], cards.ran[2]) >= len({row.bytes for row in found.rows}) == 3
+    assert found.to_csv() == ask(backend="cpu").to_csv()
 
 
 def test_who_stops_waiting_stops_the_devices(cards):

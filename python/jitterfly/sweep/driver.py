@@ -710,7 +710,7 @@ def run(
     check_columns(study)
     cells = study.cells()
     schedules = sum(cell.of_schedules for cell in cells) if backend == "auto" else 0
-    if schedules and devices == "all":
+    if schedules and isinstance(devices, str) and devices.strip() == "all":
         devices = None  # the CPU executes them, with all its threads at a time
     chosen = executors.check_workers(workers, backend, threads, executor, devices)
     if chosen.devices and schedules == len(cells):
