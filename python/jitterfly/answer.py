@@ -390,8 +390,8 @@ def _place(note: str) -> str:
 def plain(value: Any) -> Any:
     """Return a value made of what JSON knows.
 
-    Dataclasses and named tuples are objects, NaN and infinity null. Of an estimate, what its
-    interval allows for stands in it where there is any.
+    Dataclasses and named tuples are objects, NaN and infinity null. An estimate has
+    what its interval allows for, where that is anything.
     """
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()

@@ -101,7 +101,7 @@ class Case(Collective):
         How much longer the latency (L of LogGOPS, alpha of Hockney) and the time of a byte (G,
         beta) are for messages from and to each rank, as over a slow cable or network card:
         ``imbalance.SlowNodes(4, node_ranks=8, nodes=[17])``, or ``imbalance.SlowShare(4, 0.01)``
-        for a share of the ranks. Of the two ranks of a message the larger factor counts.
+        for a share of the ranks. The larger factor of the two ranks of a message counts.
     observe : "completion", "spread", "arrival", "own", "rounds" or "rank 0"
         What is reported of each realization. "completion": the ready time of the last rank, for
         each cycle and each T = 0 ... exchanges_after. "spread": the same times as latest, earliest

@@ -352,7 +352,7 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     -----
     Intervals are for independent times. Of times in the order of measurement, their
     autocorrelation tells how many independent ones they are worth, which is noted; times that are
-    sorted do not show it. Of a table, iterations are taken as independent.
+    sorted do not show it. Iterations of a table are taken as independent.
 
     Examples
     --------

@@ -319,7 +319,7 @@ class CompiledSteps:
         self.steps = (Step(COMPUTE), *collective, Step(OBSERVE, label="end"))
         self.numbers = numbers_per_cycle(self.steps)
         self.table = self._messages.cost_table(self.steps)
-        # Of one rank there is the begin alone, and no message, whatever its size.
+        # One rank alone has its begin, and no message, whatever its size.
         self.has_hypercube = any(step.kind in (EXCHANGE, FORWARD) for step in self.steps)
         self.costs, self.load = Costs(0, 0, 0, 0), 0
         if self.has_hypercube:

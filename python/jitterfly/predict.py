@@ -167,7 +167,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
     base: BaseTime = BaseTime(
         "the time without noise: measured, that of iterations that no noise hit; network, what it "
         "takes for the messages; or a time",
-        "Of the measured times it has a spread, within which no noise is looked for. Where noise "
+        "That of the measured times has a spread, within which no noise is looked for. Where noise "
         "hits most iterations, they do not show it.",
         (MEASURED, NETWORK),
         default=MEASURED,

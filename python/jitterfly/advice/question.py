@@ -433,7 +433,7 @@ class Question(EngineParameters):
     )
     statistic: StatisticName = StatisticName(
         "what is to be small: mean, or a quantile such as p50 or p99.9",
-        "Of the completion of the last rank.",
+        "It is that of the completion of the last rank.",
         default="mean",
     )
     within: Share = Share(

@@ -292,7 +292,7 @@ def add_explain(commands: Any) -> None:
         description="A table of causes: arrivals, each noise source, and the path itself. In each "
         "realization they add up to what the last rank is delayed. A table of ranks: how long each "
         "waited, and what of it for others. The case comes from a file (a "
-        "case, or a cell of a study) or from the options. Of a schedule of an application "
+        "case, or a cell of a study) or from the options. For a schedule of an application "
         "(APP.goal) also: which ranks and operations are on the critical path, in what share of "
         "realizations.",
     )
@@ -401,7 +401,7 @@ def _explain_path(
     asked = values_of(chosen, ScheduleExplainQuestion, known)
     if chosen.realizations is None and chosen.slowest is not None:
         asked["realizations"] = 1000
-    # Of a cell the study says what options would.
+    # A cell has from its study what options would say.
     with executing_schedule(chosen, path, asked, started, told=where is None) as phases:
 
         def show(done: int, count: int) -> None:

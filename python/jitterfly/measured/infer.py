@@ -335,7 +335,7 @@ def first_guess(
     """Return the rates for which `ranks` ranks have `number` hits in a time, without absorption.
 
     From a fresh start a hit is a detour that begins within the time `exposed`: the number of hits
-    beyond x is ``ranks * exposed * rate(x)``. Of a running machine detours are under way at the
+    beyond x is ``ranks * exposed * rate(x)``. On a running machine detours are under way at the
     start as well. What is left of them exceeds x at the rate ``int_x rate(u) du`` (Cox, Renewal
     Theory, 1962, chapter 5), so that the equation is solved from the longest duration down.
     """

@@ -1,6 +1,6 @@
 """Figures of answers: `slowdown`, its limit, `explain`, `compare_measured`, `predict`, schedules.
 
-Of a schedule: the tail of its run times, the times of its iterations, a heat map of its critical
+A schedule has the tail of its run times, the times of its iterations, a heat map of its critical
 path, which is followed in cuda/schedule/critical_path.cpp.
 """
 
@@ -49,8 +49,8 @@ _BARS = "#9ecae1"
 def draw_table(found: SlowdownTable) -> Figure:
     """Completion (mean with its interval, quantiles, without noise), and below it the slowdown.
 
-    The quantiles are p50, p99 and, where rows have it, p99.9. Of one number of ranks how the
-    realizations are distributed, and the same beside that.
+    The quantiles are p50, p99 and, where rows have it, p99.9. One number of ranks has, beside the
+    same, the distribution of its realizations.
     """
     if len(found.rows) == 1:
         return _draw_realizations(found)

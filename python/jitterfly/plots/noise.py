@@ -375,7 +375,7 @@ def _highest(axes: Axes, events: int) -> float:
 
 def _mark_quantiles(axes: Axes, quantiles: Sequence[dict[str, Any]]) -> None:
     """Mark quantiles on the line, and above it the number of events that they rest on."""
-    # Of a coarse histogram, several are in one bin.
+    # A bin of a coarse histogram may hold several.
     places: dict[float, tuple[tuple[str, ...], str, int]] = {}
     for quantile in quantiles:
         if quantile["q"] in _NAMED and quantile["value"] is not None:

@@ -553,7 +553,7 @@ def _with_attributes(dataset: xarray.Dataset, about: dict[str, Any]) -> xarray.D
 def to_html(store: Readable) -> str:
     """The means of the first cells, for a notebook."""
     header = [*axis_names(store), "observable", "realizations", "mean", "95 % interval"]
-    # Of a store without a record not all cells are asked for theirs.
+    # A store without any record is not asked for that of each cell.
     there = rows(store) if has_records(store.path) else ()
     means = (row for row in there if row.statistic == "mean")
     shown = list(islice(means, optional_packages.MAX_ROWS + 1))
