@@ -34,6 +34,7 @@ from .fields import (
     MAX_THREADS,
     check_choice,
     check_integer,
+    parameter,
     shorten,
     stacklevel_of_user,
 )
@@ -376,7 +377,8 @@ def check_threads(backend: str, threads: int | None) -> None:
     if threads is not None:
         check_integer(threads, "threads", 1, MAX_THREADS)
         if backend == "cuda":
-            raise ValueError("threads must be None with backend 'cuda': they are the CPU's")
+            gpu = parameter("backend", "cuda")
+            raise ValueError(f"leave out {parameter('threads')} with {gpu}: threads are the CPU's")
 
 
 def takes_gpu(backend: str, threads: int | None) -> bool:

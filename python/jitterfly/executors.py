@@ -1,4 +1,4 @@
-"""Executors: who the workers are: this process, processes, MPI ranks (mpi4py); their cores.
+"""Executors: what the workers are (this process, processes, MPI ranks by mpi4py), and their cores.
 
 MPI ranks are workers under ``mpiexec -n N python -m mpi4py.futures -m jitterfly``. Without that
 each of them would run the whole study, which `check_not_copies` refuses.
@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager, suppress
@@ -354,7 +355,7 @@ class _StatisticsThreads(_Pool):
         super().__init__([None] * number)
 
     def _end_calls(self) -> None:
-        """They end by themselves, soon."""
+        """Leave the calls alone, which end by themselves, soon."""
 
     def _cancel(self) -> None:
         for future, _ in self._taken():
@@ -385,10 +386,21 @@ class EnginePool(_Pool):
     released the interpreter: statistics of the batches before it are made and stored, and it is
     decided what comes next. A GPU that fails, or has not the memory for a call, gets no more calls,
     unless it is the last one: others may do better. `least` engines stay, whatever happens.
+
+    Parameters
+    ----------
+    spare : sequence of int
+        GPUs that take the place of those that fail, one after the other.
+    again : bool
+        Whether the others run the call at which a GPU failed, without an error that its caller
+        sees.
     """
 
-    def __init__(self, engines: Sequence[int | None]):
+    def __init__(
+        self, engines: Sequence[int | None], spare: Sequence[int] = (), again: bool = False
+    ):
         self.least = 1
+        self._spare, self._again = deque(spare), again
         self._stop = threading.Event()
         self._retiring = threading.Lock()
         self._serving = len(engines)
@@ -438,7 +450,7 @@ class EnginePool(_Pool):
             if retired:  # the last one: what still comes here is for others than these GPUs
                 future.set_exception(retired)
                 continue
-            leaves = self.num_workers > self.least
+            leaves = self.num_workers > self.least or bool(self._spare)
             why: BaseException
             try:
                 bind_engine_thread(setup, self._stop, leaves)
@@ -451,29 +463,38 @@ class EnginePool(_Pool):
                 else:
                     future.set_result(result)
                 continue
-            if isinstance(why, DeviceFailed) and self._retire(setup):
-                retired = why
+            following = self._retire(setup) if isinstance(why, DeviceFailed) else None
+            if following is not None:
                 message = f"GPU {setup} is not used any more in this run: {why}"
+                if following:
+                    (setup,) = following
+                elif isinstance(why, DeviceFailed):
+                    retired = why
                 try:
                     warnings.warn(message, UnusedGPUWarning, stacklevel=1)
                 except UnusedGPUWarning as error:  # python -W error
                     why = error
             # Where memory is missing the call is not to blame: that does not count as an attempt.
-            if isinstance(why, DeviceFull) and leaves and self.num_workers and not self._closed:
+            others = leaves and self.num_workers and not self._closed
+            if others and isinstance(why, DeviceFailed if self._again else DeviceFull):
                 self._calls.put(call)
             else:
                 future.set_exception(why)
             if retired and self.num_workers:
                 return
 
-    def _retire(self, setup: int | None) -> bool:
-        """Return whether a GPU that failed is to serve no more, and count those that do."""
+    def _retire(self, setup: int | None) -> Sequence[int] | None:
+        """Return the GPU that takes the place of one that failed, if any; None: that one stays."""
         with self._retiring:
-            if self.num_workers <= self.least:
-                return False
-            self.num_workers -= 1
+            if self._spare:
+                following = [self._spare.popleft()]
+            elif self.num_workers > self.least:
+                following = []
+                self.num_workers -= 1
+            else:
+                return None
             self.retired.add(setup)
-        return True
+        return following
 
 
 def run_on_devices(
@@ -495,19 +516,20 @@ def run_on_devices(
     -------
     tuple
         What the calls return, in the order of the realizations; the GPUs that failed meanwhile, or
-        had not the memory.
+        lacked memory.
 
     Raises
     ------
     DeviceFailed
-        All GPUs failed. Of one that fails, others take the share.
+        The last GPU failed, three times at the same share. The share of any other that fails is
+        taken by those that are left, also by those that had none.
     """
     cuts = [count * i // len(devices) for i in range(len(devices) + 1)]
     shares = [(first, end - first) for first, end in itertools.pairwise(cuts) if end > first]
     news: queue.SimpleQueue[tuple[int, int | Future[Any]]] = queue.SimpleQueue()
     results, done, failures = dict[int, Any](), [0] * len(shares), [0] * len(shares)
 
-    with EnginePool(devices[: len(shares)]) as pool:
+    with EnginePool(devices[: len(shares)], devices[len(shares) :], again=True) as pool:
 
         def begin(number: int) -> None:
             def report(part: int, _: int) -> None:
@@ -692,7 +714,7 @@ def check_workers(
     bound = workers == "gpus" or (isinstance(workers, int) and backend == "cuda")
     if threads is not None and (bound or numbers):
         what = parameter("workers", workers) if bound else parameter("devices")
-        raise ValueError(_NOT_THREADS.format(what))
+        raise ValueError(_without_threads(what))
     if workers is not None and bound:
         return Workers(workers, backend, None, _devices_of(workers, numbers or ()))
     if numbers and (workers is not None or executor is not None or backend == "cpu"):
@@ -707,6 +729,8 @@ def check_workers(
             check_integer(threads, "threads", 1, MAX_THREADS)
         of_gpus = workers == "mpi" and devices is not None and backend != "cpu" and threads is None
         return Workers(workers, backend, threads, _devices_of_rank_zero() if of_gpus else ())
+    if not numbers and (backend == "cpu" or threads is not None):
+        devices = None  # "all", as a command has it unless told otherwise, is none then
     return Workers(None, backend, threads, devices_of_process(backend, threads, devices))
 
 
@@ -715,22 +739,23 @@ def devices_of_process(
 ) -> tuple[int, ...]:
     """Check what this process computes with; the GPUs that a thread each uses.
 
-    There are none where it takes the first, or the CPU. Arguments and errors as `check_workers`.
+    There are none where it takes the first, or the CPU. Arguments and errors as `check_workers`;
+    "all" is an error with the CPU, too.
     """
     numbers = read_devices(devices, "devices")
-    if numbers and backend == "cpu":
-        raise ValueError(f"devices must be 'all' with {parameter('backend', 'cpu')}, or left out")
-    if numbers and threads is not None:
-        raise ValueError(_NOT_THREADS.format(parameter("devices")))
-    here: tuple[int, ...] = ()
-    if numbers is not None and backend != "cpu" and threads is None:
-        here = _devices_here(numbers)
+    if numbers is not None and backend == "cpu":
+        raise ValueError(f"leave out {parameter('devices')} with {parameter('backend', 'cpu')}")
+    if numbers is not None and threads is not None:
+        raise ValueError(_without_threads(parameter("devices")))
+    here = () if numbers is None else _devices_here(numbers)
     if not here:
         check_backend(backend, threads)
     return here
 
 
-_NOT_THREADS = "threads must be None with {}: they are the CPU's"
+def _without_threads(what: str) -> str:
+    """Return the error of threads that are given together with `what`."""
+    return f"leave out {parameter('threads')} with {what}: threads are the CPU's"
 
 
 def _devices_of(workers: str | int, numbers: tuple[int, ...]) -> tuple[str, ...]:

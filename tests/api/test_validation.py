@@ -428,7 +428,7 @@ POWER = "ranks must be a power of two"
          ["forward_cost must be 0 when exchanges_after is 0"]),
         (lambda: case(network="hockney"), ["network must look like key=value,key=value"]),
         (lambda: noise_phases(case()), ["noise must hold a PeriodicNoise"]),
-        (lambda: jf.simulate(case(), backend="cuda", threads=2), ["threads must be None"]),
+        (lambda: jf.simulate(case(), backend="cuda", threads=2), ["leave out `threads`"]),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_together(make, parts):
@@ -542,7 +542,7 @@ def test_check_backend(backend):
     check_backend(backend, 1024)
     check(lambda: check_backend("gup"), "backend must be one of 'auto', 'cpu', 'cuda'")
     check(lambda: check_backend(backend, 1025), "threads must be an integer from 1 to 1024")
-    check(lambda: check_backend("cuda", 2), "threads must be None with backend 'cuda'")
+    check(lambda: check_backend("cuda", 2), "leave out `threads` with `backend` = cuda")
 
 
 def test_results_beyond_memory():

@@ -75,7 +75,7 @@ def test_of_a_schedule_nothing_is_kept(command, by, two, capsys, monkeypatch):
     monkeypatch.setattr("jitterfly.schedule.simulate.ScheduleParameters.prepare", stopped)
     assert main([command, "two.goal", "--noise", NOISE]) == 130
     told = "".join(f"{one}; " for one in by)
-    line = f"jitterfly: stopped: {told}of a schedule nothing is kept\n"
+    line = f"jitterfly: stopped: {told}nothing of a schedule is kept\n"
     assert capsys.readouterr().err.endswith(line)
 
 

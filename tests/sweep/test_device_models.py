@@ -293,7 +293,7 @@ def test_without_a_gpu_the_error_names_the_option(folder, capsys, monkeypatch):
     [
         ({"device_model": "v100", "backend": "cuda"}, "device_model must be one of 'h100', 'h200'"),
         ({"device_model": "h200"}, "device_model is for backend 'cuda', got 'auto'"),
-        ({"device_model": "h200", "backend": "cuda", "threads": 2}, "threads must be None"),
+        ({"device_model": "h200", "backend": "cuda", "threads": 2}, "leave out `threads`"),
         ({"backend": "tpu"}, "backend must be one of 'auto', 'cpu', 'cuda', got 'tpu'"),
     ],
 )

@@ -479,7 +479,7 @@ def test_no_device_can_be_used(tmp_path, cards, whole):
         ({"devices": "9" * 5000}, "devices must be 'all' or different"),
         ({"devices": np.array([])}, "devices must be 'all' or different"),
         ({"devices": np.array([[0, 1]])}, "devices must be 'all' or different"),
-        ({"devices": "0", "threads": 2}, "threads must be None with `devices`: they are the CPU's"),
+        ({"devices": "0", "threads": 2}, "leave out `threads` with `devices`: threads are the"),
         ({"devices": "0", "backend": "cpu"}, "devices must be 'all' with the CPU, MPI or an exec"),
         ({"devices": "0", "workers": "sockets"}, "devices must be 'all' with the CPU, MPI or an"),
         ({"devices": "0", "workers": 2}, "devices must be 'all' with the CPU, MPI or an executor"),
@@ -536,8 +536,8 @@ def test_the_command(tmp_path, cards, blank_pictures, capsys):
     assert main([*command, "--devices", "1,3"]) == 2
     assert "--devices must be below 3, the number of GPUs, got 3" in capsys.readouterr().err
     for given, rule in [
-        (["--devices", "1", "--threads", "2"], "--threads must be None with --devices: they"),
-        (["--workers", "gpus", "--threads", "2"], "--threads must be None with --workers gpus:"),
+        (["--devices", "1", "--threads", "2"], "error: leave out --threads with --devices: threa"),
+        (["--workers", "gpus", "--threads", "2"], "leave out --threads with --workers gpus: thr"),
         (["--workers", "gpus", "--backend", "cpu"], "--workers 'gpus' can not be used with "
          "--backend cpu"),
         (["--workers", "sockets", "--backend", "cuda"], "--workers 'sockets' are for the CPU; "
@@ -550,6 +550,15 @@ def test_the_command(tmp_path, cards, blank_pictures, capsys):
     assert cards.started == {1, 2}
 
 
+def test_a_schedule_is_of_one_device(tmp_path, capsys):
+    (tmp_path / "app.goal").write_text("num_ranks 1\nrank 0 {\na: calc 10\n}\n")
+    command = ["run", str(tmp_path / "app.goal"), "--realizations", "2"]
+    for devices in ("all", "0,1"):
+        assert main([*command, "--devices", devices]) == 2
+        assert "error: --devices is for a study, and " in capsys.readouterr().err
+    assert main(command) == 0
+
+
 def test_a_forecast_is_of_one_device(tmp_path, cards, capsys):
     (tmp_path / "plain.toml").write_text(sweep_cases.PLAIN)
     command = ["run", str(tmp_path / "plain.toml"), "--dry-run", "--backend"]
@@ -557,6 +566,7 @@ def test_a_forecast_is_of_one_device(tmp_path, cards, capsys):
     assert re.search("^time .* on one GPU, from the start", capsys.readouterr().out, re.M)
     assert main([*command, "cpu"]) == 0
     assert re.search("^time .* in one process, from the start", capsys.readouterr().out, re.M)
+    assert main([*command, "cuda", "--devices", "all"]) == 0
     assert main([*command, "cuda", "--devices", "0,2"]) == 2
     told = "--devices is for a run: --dry-run tells the time on one GPU"
     assert told in capsys.readouterr().err
@@ -646,6 +656,30 @@ def test_a_device_that_fails_leaves_its_share_to_others(cards):
         jf.simulate(CASE, 30, 7, devices="all")
 
 
+@pytest.mark.filterwarnings("ignore::jitterfly.backends.UnusedGPUWarning")
+@pytest.mark.parametrize("count", [1, 2, 30])
+@pytest.mark.parametrize("fault", ["failing", "full"])
+@pytest.mark.parametrize("left", [0, 4])
+def test_one_device_that_is_left_takes_all_shares(cards, count, fault, left):
+    """However many others fail at a share, and although it had none itself."""
+    cards.count = 5
+    setattr(cards, fault, set(range(5)) - {left})
+    found = jf.simulate(CASE, count, 7, "cuda", devices="all")
+    assert (found.ticks == jf.simulate(CASE, count, 7, "cpu").ticks).all()
+    assert cards.ran[left] >= 1
+    assert max(cards.ran[number] for number in range(5) if number != left) <= 1
+
+
+@pytest.mark.filterwarnings("ignore::jitterfly.backends.UnusedGPUWarning")
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_share_at_which_all_devices_fail(cards, count):
+    cards.count, cards.failing = 5, set(range(5))
+    with pytest.raises(backends.DeviceFailed):
+        jf.simulate(CASE, count, 7, devices="all")
+    assert sorted(cards.ran) == list(range(5))
+    assert sorted(cards.ran.values())[:4] == [1] * 4
+
+
 def test_a_device_that_fails_is_tried_once_in_a_question(cards):
     cards.failing, cards.together = {1}, threading.Barrier(3)
     with pytest.warns(backends.UnusedGPUWarning, match="GPU 1 is not used any more in this run: "):
@@ -687,11 +721,10 @@ def test_who_stops_waiting_stops_the_devices(cards):
     [
         ({"devices": "0,3"}, "devices must be below 3, the number of GPUs, got 3"),
         ({"devices": []}, r"devices must be 'all' or different numbers .* 0,2, got \[\]"),
-        (
-            {"devices": 0, "backend": "cpu"},
-            "devices must be 'all' with `backend` = cpu, or",
-        ),
-        ({"devices": 0, "threads": 2}, "threads must be None with `devices`: they are the CPU's"),
+        ({"devices": 0, "backend": "cpu"}, "leave out `devices` with `backend` = cpu"),
+        ({"devices": "all", "backend": "cpu"}, "leave out `devices` with `backend` = cpu"),
+        ({"devices": 0, "threads": 2}, "leave out `threads` with `devices`: threads are the CPU's"),
+        ({"devices": "all", "threads": 2}, "leave out `threads` with `devices`: threads are the"),
         (
             {"devices": 0, "backend": "tpu"},
             "backend must be one of 'auto', 'cpu', 'cuda', got",
@@ -719,6 +752,12 @@ def test_commands_that_devices_answer(cards, capsys):
     assert main([*command, "--devices", "0,2"]) == 0
     assert json.loads(capsys.readouterr().out) == alone | {"command_line": ANY}
     assert cards.ran == {0: 1, 2: 1}
+    for given, told in [
+        (["--devices", "all", "--backend", "cpu"], "leave out --devices with --backend cpu"),
+        (["--devices", "all", "--threads", "2"], "leave out --threads with --devices: threads "),
+    ]:
+        assert main([*command, *given]) == 2
+        assert told in capsys.readouterr().err
     assert main([*command, "--devices", "0,0"]) == 2
     told = "--devices must be 'all' or different numbers of GPUs such as 0,2, got '0,0'"
     assert told in capsys.readouterr().err

@@ -482,7 +482,7 @@ def test_the_command_says_how_it_is_started_with_mpi(tmp_path, capsys):
 
 @pytest.mark.parametrize(("workers", "backend"), [("gpus", "auto"), (2, "cuda")])
 def test_threads_are_not_for_gpus(tmp_path, workers, backend):
-    with pytest.raises(ValueError, match=f"threads must be None with `workers` = {workers}"):
+    with pytest.raises(ValueError, match=f"leave out `threads` with `workers` = {workers}"):
         run(sweep_cases.study(), tmp_path / "out", workers=workers, backend=backend, threads=2)
 
 

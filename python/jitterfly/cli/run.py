@@ -25,7 +25,7 @@ from ..fields import (
 )
 from ..network import DEFAULT_NETWORK
 from ..progress import Phases
-from ..syntax import split_outside
+from ..syntax import read_devices, split_outside
 from .options import add_backend, add_parameters, integer, tell_understood, values_of
 from .output import (
     PICTURE,
@@ -65,7 +65,7 @@ schedules:
 # Options of `run` that are for studies alone, and what they are without being given.
 _OF_STUDIES = {
     "target": None, "out": None, "choose": None, "full": False, "dry_run": False, "shard": None,
-    "device_model": None, "workers": None, "devices": "all", "on_error": "stop", "force": False,
+    "device_model": None, "workers": None, "devices": (), "on_error": "stop", "force": False,
 }  # fmt: skip
 _OF_SCHEDULES = dict.fromkeys(
     ("noise", "network", "speed", "picture", "order", "order_checks", "marks", "marks_csv")
@@ -79,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--devices",
         metavar="all|0,2",
-        default="all",
+        default=(),  # also all, where a schedule can tell that it was not given
         help="the GPUs, by their numbers (default: all of this process)",
     )
     parser.add_argument("--workers", metavar="N", help="a number, gpus, sockets or mpi: see below")
@@ -175,7 +175,7 @@ def add_parser(commands: Any) -> None:
 def check_study(study: Any, *, stored: bool = False) -> None:
     """Raise ValueError if the study can not be run, drawn and judged as it says.
 
-    Of a `stored` study a claim may have been worded anew since it was run.
+    A claim of a `stored` study may have been worded anew since it was run.
     """
     from ..results.figures import check_figure
 
@@ -266,7 +266,7 @@ def _run(chosen: argparse.Namespace) -> int:
         return _run_schedule(chosen)
     _check_study_options(chosen)
     _check_device_model(chosen)
-    if chosen.dry_run and chosen.devices != "all":
+    if chosen.dry_run and read_devices(chosen.devices, "devices"):
         raise ValueError("--devices is for a run: --dry-run tells the time on one GPU")
     shard = Shard.parse(chosen.shard) if chosen.shard else Shard.from_slurm()
     if shard is not None and not chosen.shard:
@@ -571,7 +571,7 @@ def _add_schedule_options(parser: argparse.ArgumentParser) -> None:
 def _check_study_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where a study was given options of a schedule.
 
-    Of a pipe nobody knows what will come out of it.
+    What comes out of a pipe is not known beforehand.
     """
     given = any(getattr(chosen, name) != left_out for name, left_out in _OF_SCHEDULES.items())
     if given and chosen.study.is_fifo():
@@ -651,8 +651,8 @@ def executing_schedule(
 ) -> Iterator[Phases]:
     """Read a schedule into `asked`, say what options were read as, and execute it in the block.
 
-    There is no warning of doubts, which the notes of the answer have as well. And
-    Ctrl-C says that nothing is kept, as of a study something is.
+    There is no warning of doubts, which the notes of the answer have as well. Ctrl-C says that
+    nothing is kept; a study keeps what it has.
     """
     from ..case import without_warnings_of_doubts
     from ..schedule import Schedule
@@ -668,4 +668,4 @@ def executing_schedule(
                 yield phases
             except KeyboardInterrupt as stop:
                 by = f"{stop}; " if str(stop) else ""
-                raise KeyboardInterrupt(f"{by}of a schedule nothing is kept") from None
+                raise KeyboardInterrupt(f"{by}nothing of a schedule is kept") from None

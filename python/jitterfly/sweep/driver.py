@@ -66,7 +66,7 @@ from ..store.cell_progress import ProgressWriter, is_finished
 from ..store.store import Store
 from ..studies import Cell, Study, load_study
 from ..studies.axes import get_path, listed
-from ..syntax import read_count
+from ..syntax import read_count, read_devices
 from ..version import __version__
 
 
@@ -710,7 +710,7 @@ def run(
     check_columns(study)
     cells = study.cells()
     schedules = sum(cell.of_schedules for cell in cells) if backend == "auto" else 0
-    if schedules and isinstance(devices, str) and devices.strip() == "all":
+    if schedules and read_devices(devices, "devices") == ():
         devices = None  # the CPU executes them, with all its threads at a time
     chosen = executors.check_workers(workers, backend, threads, executor, devices)
     if chosen.devices and schedules == len(cells):
