@@ -321,6 +321,7 @@ PYBIND11_MODULE(_core, m) {
     for (const jf::gpu::Device& d : jf::gpu::devices()) list.append(device_dict(d));
     return list;
   });
+  m.attr("kernel_digest") = jf::build::kKernelDigest;
   m.def("build_info", [] {
     py::dict d;
     d["version"] = jf::build::kVersion;

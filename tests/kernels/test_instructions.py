@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from instructions import count, sass
-from support.compiler import cuda_compiler
+from support.compiler import OLDER, cuda_compiler, digest_of_kernels
 from support.paths import ROOT
 
 from jitterfly import _core
@@ -162,11 +162,17 @@ def test_no_kernel_costs_more_than_its_limit(limits):
         pytest.skip(f"the limits are of nvcc {limits['nvcc']}, this is {cuda.version}")
     built = "90" in build["cuda_architectures"].replace("-", " ").split()
     module = Path(_core.__file__) if built and build["cuda"] == limits["nvcc"] else None
+    assert module is None or _core.kernel_digest == digest_of_kernels(), OLDER
     now = count.measured(cuda, module)
     assert now["architecture"] == limits["architecture"]
     found = mistakes(now, limits)
     told = "\n".join(found)
     assert not found, f"make meant ones the limit (python -m instructions.count --limits):\n{told}"
+
+
+def test_the_installed_module_is_of_this_tree():
+    """Whose kernels are counted and executed instead of those that the tree would make."""
+    assert _core.kernel_digest == digest_of_kernels(), OLDER
 
 
 def test_the_page_on_kernels_has_the_limits(limits):

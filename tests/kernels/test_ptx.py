@@ -20,7 +20,14 @@ from pathlib import Path
 import pytest
 from instructions import count
 from ptx.assembler import Module, UnknownPtx, assemble
-from support.compiler import BACKEND, compiler, cuda_compiler, cuda_search
+from support.compiler import (
+    BACKEND,
+    OLDER,
+    compiler,
+    cuda_compiler,
+    cuda_search,
+    digest_of_kernels,
+)
 from support.congestion_cases import random_graph, random_tree
 from support.emulated_congestion import (
     CONGESTED_NOISES,
@@ -96,7 +103,7 @@ def modules(tmp_path_factory):
     if built:  # a file has the same kernels for every device
         by_kernels = {frozenset(module.kernels(OURS)): module for module in built}
         of_files = {file: frozenset(made[ARCHITECTURES[0], file].kernels(OURS)) for file in files}
-        assert by_kernels.keys() == set(of_files.values()), "the installed module is an older one"
+        assert by_kernels.keys() == set(of_files.values())
         assert len(built) == len(by_kernels) == len(files)
         made |= {(TUNED, file): by_kernels[kernels] for file, kernels in of_files.items()}
     return {arch: {file: made[arch, file] for file in files} for arch in ARCHITECTURES}
@@ -108,6 +115,7 @@ def of_the_build(nvcc, folder):
     with_ptx = {str(TUNED), f"{TUNED}-virtual"} & set(build["cuda_architectures"].split())
     if not with_ptx or build["cuda"] != cuda.version:
         return []
+    assert _core.kernel_digest == digest_of_kernels(), OLDER
     return [Module(file.read_text()) for file in
             cuda.of_module(Path(_core.__file__), folder, "ptx")]  # fmt: skip
 

@@ -1,12 +1,13 @@
 """The compilers that tests build programs with: of C++ (g++), and of CUDA (nvcc)."""
 
+import hashlib
 import importlib.util
 import os
 import shutil
 
 import pytest
 
-from support.paths import ROOT
+from support.paths import CUDA, ROOT
 
 BACKEND = ROOT / "python" / "build_backend"
 
@@ -35,6 +36,17 @@ def cuda_search():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def digest_of_kernels():
+    """The digest of the sources of all kernels in the tree, as CMakeLists.txt makes it."""
+    paths = (path for path in CUDA.rglob("*") if path.suffix in (".cu", ".cuh", ".h"))
+    sources = sorted((path.relative_to(ROOT).as_posix(), path) for path in paths)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {name}\n" for name, path in sources]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+OLDER = "the installed module is of other kernels than this tree: install it again"
 
 
 def cuda_compiler():
