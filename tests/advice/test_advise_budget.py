@@ -185,9 +185,10 @@ def test_own_candidates_have_names():
     assert ask([], OWN) == ["mine", "yours"]
     with pytest.raises(ValueError, match=r"candidates must be one of 'mine', 'yours', .*ring"):
         ask(["his"], OWN)
-    for names in (["mine", "mine"], ["ring"]):
-        with pytest.raises(ValueError, match="is given twice"):
-            ask(names, OWN | {"ring": {"kind": "butterfly"}})
+    with pytest.raises(ValueError, match="'mine' is given twice"):
+        ask(["mine", "mine"], OWN)
+    with pytest.raises(ValueError, match="allreduce has a candidate 'ring' already: give yours"):
+        ask(["ring"], OWN | {"ring": {"kind": "butterfly"}})
     assert ask(["butterfly"], {"ring": {"kind": "butterfly"}}) == ["butterfly", "ring"]
 
 

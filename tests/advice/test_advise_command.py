@@ -384,7 +384,10 @@ def test_errors_are_one_line(capsys, arguments, what):
         ("ranks = ", "not valid TOML"),
         (FILE.replace("seed", "sed"), "unknown key 'sed' (did you mean 'seed'?)"),
         (FILE.replace("[[noise]]", "[noise]"), "noise must be a list of tables"),
-        (FILE.replace("own.both", "own.butterfly"), "'butterfly' is given twice"),
+        (
+            FILE.replace("own.both", "own.butterfly"),
+            "has a candidate 'butterfly' already: give yours",
+        ),
         (FILE.replace("ranks =", "rank ="), "unknown key 'rank'"),
         (FILE.replace('period = "1ms"', 'perod = "1ms"'), "noise[0]: unknown key 'perod'"),
     ],

@@ -556,5 +556,5 @@ def test_the_first_of_a_cell_near_best_is_not_called_equal():
     assert cell is found.cell(512, 65536)
     assert cell.outcome == "near best"
     text = "\n".join(found.report())
-    assert "at most 1 % slower than any (" in text
+    assert "near best, within 1 % (" in text
     assert "equal" not in text

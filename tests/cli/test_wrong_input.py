@@ -165,7 +165,7 @@ def test_a_time_without_a_unit_is_warned_of(command):
         (["slowdown", *CASE, "--algorithm", ""], "--algorithm must be one of "),
         (
             ["slowdown", *CASE, "--algorithm", "rign"],
-            "such as ring_allgather (docs/collectives.md), got 'rign' (did you mean 'ring'?)",
+            "candidate of `jitterfly advise` such as ring, got 'rign' (did you mean 'ring'?)",
         ),
         (["run", "study.toml", "--workers", "x"], "--workers must be 'gpus', 'sockets', 'mpi' or "),
         (["run", "study.toml", "--shard", "x"], "--shard must be i/n with 1 <= i <= n, such as "),

@@ -506,7 +506,7 @@ def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
         if cell.outcome == ALONE:
             state = state.replace("the best", ALONE)
         elif cell.outcome == NEAR and candidate.state == CLOSE:  # others may be slower by more
-            bound = _bound_in_words(within)
+            bound = f"{NEAR}, {_tolerance_in_words(within)}"
             state = state.replace(f"equal {_tolerance_in_words(within)}", bound)
         place = str(places[candidate.name])
         rows.append((place, candidate.name, *numbers, _how_often(candidate), state))

@@ -864,8 +864,8 @@ def algorithm_named(
     if not having:
         short = [word for one in COLLECTIVES for word in _REGISTERED[one]]
         raise ValueError(
-            "algorithm must be one of those that `jitterfly advise --candidates list` explains, "
-            f"such as ring, or of {len(kinds)} kinds such as ring_allgather (docs/collectives.md), "
+            f"algorithm must be one of {len(kinds)} kinds such as ring_allgather "
+            "(docs/collectives.md), or a candidate of `jitterfly advise` such as ring, "
             f"got {shorten(name)}{did_you_mean(name, [*kinds, *short])}"
         )
     candidate = _REGISTERED[wanted][name]
