@@ -130,8 +130,9 @@ def of_nccl(number, noise, **changes):
         jf.InNetworkReduceScatter(switch_time="7ps"),
         jf.InNetworkAllgather(chunk_bytes=2),
     ]
-    ranks = 4 + 2 * (number % 4)
-    case = jf.Case(ranks, algorithm=made[number % len(made)], network=nodes, message_bytes=8)
+    ranks, which = 4 + 2 * (number % 4), number % len(made)
+    network = near if which > 4 else nodes  # all ranks of these are at one switch
+    case = jf.Case(ranks, algorithm=made[which], network=network, message_bytes=8)
     return _of_public_case(case, noise, **changes)
 
 
