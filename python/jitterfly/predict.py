@@ -526,23 +526,18 @@ class _Engine:
         self.asked = asked
         self.realizations = _affordable(asked, max(to or 0, *(run.ranks for run in runs)))
         self.done, self.number = 0, 0
-        here = [self._messages(run.ranks) for run in runs]
+        here = [_messages(asked.case_of(run.ranks)) for run in runs]
         shared = np.average(here, weights=[run.hits.count for run in runs])
         weights = [_ROUNDS * shared, *here]
         if to not in (None, asked.ranks):
             there = zip((asked.ranks, to), _REPEATED, strict=True)
-            weights += [repeated * self._messages(ranks) for ranks, repeated in there]
+            weights += [repeated * _messages(asked.case_of(ranks)) for ranks, repeated in there]
         self.total = round(self.realizations * math.fsum(weights))
-
-    def _messages(self, ranks: int) -> int:
-        return max(self.asked.case_of(ranks).loops[-1].rank_rounds(), 1)
 
     def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
         """Return what a noise adds to the time without it, ascending, seconds."""
         asked, case = self.asked, self.asked.case_of(ranks, [noise]).loops[-1]
-        count = max(round(repeated * self.realizations), 1)
-
-        each = max(case.rank_rounds(), 1)
+        count, each = max(round(repeated * self.realizations), 1), _messages(case)
 
         def progress(done: int, _: int) -> None:
             if asked.progress is not None:
@@ -556,10 +551,15 @@ class _Engine:
         return np.sort(found.samples[:, -1] - found.noise_free[-1])
 
 
+def _messages(case: Case) -> int:
+    """Return how many messages a realization of the loop of all exchanges has, 1 at least."""
+    return max(case.loops[-1].rank_rounds(), 1)
+
+
 def _affordable(asked: InferNoiseQuestion, ranks: int) -> int:
     """Return how many realizations of `ranks` ranks take some seconds."""
-    messages = max(asked.case_of(ranks).loops[-1].rank_rounds(), 1)
-    return max(min(asked.realizations, int(_MAX_MESSAGES / messages)), _MIN_REALIZATIONS)
+    affordable = int(_MAX_MESSAGES / _messages(asked.case_of(ranks)))
+    return max(min(asked.realizations, affordable), _MIN_REALIZATIONS)
 
 
 def _renewal(histogram: Histogram, start: str) -> RenewalNoise:

@@ -187,7 +187,7 @@ class Advice(Answer):
             WINNER: "a winner",
             ALONE: "one candidate alone",
             EQUAL: f"several equal {_tolerance_in_words(self.question.within)}",
-            NEAR: f"one {_bound_in_words(self.question.within)}",
+            NEAR: f"one at most {100 * self.question.within:.10g} % slower than any",
             OPEN: "no winner",
             NOT_RUN: "nothing known yet",
             NOBODY: "no candidate fits",
@@ -555,11 +555,6 @@ def _state_in_words(candidate: RankedCandidate, places: Mapping[str, int], withi
 def _tolerance_in_words(within: float) -> str:
     """The tolerance in words."""
     return f"within {100 * within:.10g} %" if within else "to the tick"
-
-
-def _bound_in_words(within: float) -> str:
-    """Say what is known of the first of a cell that is near the best."""
-    return f"at most {100 * within:.10g} % slower than any"
 
 
 def verdict(cell: AdviceCell) -> str:
