@@ -208,3 +208,11 @@ def random_network(rng, jf, kind):
                          G=seconds(per_byte), O=seconds(each), gamma=seconds(gamma))  # fmt: skip
     exact = Network(overhead, each, latency, per_byte, gap, gamma)
     return network, exact
+
+
+def check_ready_times(times, rows):
+    """Ready times in seconds are the reference's, in ticks, on those ranks that have one."""
+    for found, row in zip(times, rows, strict=True):
+        there = [rank for rank, t in enumerate(row) if t is not None]
+        ticks = np.rint(found[there] * 1e12).astype(np.int64)
+        np.testing.assert_array_equal(ticks, [row[rank] for rank in there])
