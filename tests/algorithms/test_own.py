@@ -136,6 +136,38 @@ def test_what_is_missing_is_named():
         check_collective(once, 4, "shuffle")
 
 
+def dissemination(ranks):
+    """Rounds in which everybody sends all that it has: a sum only on powers of two ranks."""
+    rounds = range((ranks - 1).bit_length())
+    return collective([message(Shift(1 << k), k, 4096, "sum", combine=True) for k in rounds])
+
+
+def test_what_a_sum_has_twice_is_named():
+    check_collective(Sends(dissemination(8)), 8)
+    with pytest.raises(
+        ValueError,
+        match=r"no allreduce on 6 ranks: rank 0 has added more than once that of rank 0, 5$",
+    ):
+        check_collective(Sends(dissemination(6)), 6)
+    for fits in ("barrier", "allgather"):  # to have it twice does no harm there
+        check_collective(Sends(dissemination(6)), 6, fits)
+    # A part of a vector can come twice: which part it is, nobody says.
+    check_collective(Sends(dissemination(6)), 6, message_bytes=8192)
+
+
+def test_a_sum_that_is_sent_down_takes_the_place_of_parts():
+    up = [message(Listed(np.array([(rank, 0)])), rank, 64, "up", combine=True) for rank in (1, 2)]
+    down = [message(Listed(np.array([(0, rank)])), 2 + rank, 64, "down") for rank in (1, 2)]
+    check_collective(Sends(collective(up + down)), 3, message_bytes=64)
+    again = [step._replace(combine=True) for step in down]
+    with pytest.raises(ValueError, match=r"rank 1 has added more than once that of rank 1$"):
+        check_collective(Sends(collective(up + again)), 3, message_bytes=64)
+    # The same message a second time.
+    twice = [up[0], up[1], up[1]._replace(round=3)]
+    with pytest.raises(ValueError, match=r"rank 0 has added more than once that of rank 2$"):
+        check_collective(Sends(collective(twice)), 3, "reduce", message_bytes=64)
+
+
 @pytest.mark.parametrize(
     ("pairs", "what"),
     [

@@ -6,7 +6,7 @@ The guide "An algorithm of your own" shows how they fit together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..fields import as_integer, check_choice, check_integer, first_few
 from ..steps import (
@@ -41,6 +41,8 @@ __all__ = [
 
 _MAX_RANKS = 2**12  # a set of ranks for each rank takes memory
 _SHOWN = 5
+# Not scans: their ranks pass on what they got of the ranks before them without their own sum.
+_ADDED_ONCE = ("allreduce", "reduce", "reduce_scatter")
 
 
 def check_collective(
@@ -49,11 +51,12 @@ def check_collective(
     collective: str = "allreduce",
     message_bytes: int = 4096,
 ) -> None:
-    """Check that what each rank contributes reaches all ranks that need it.
+    """Check that what each rank contributes reaches all ranks that need it, and is added once.
 
     A message carries all that its sender has at that time. So this finds a rank that is left out
-    and a message that is sent too early; it does not see which part of a vector a message holds,
-    nor whether a contribution is counted twice.
+    and a message that is sent too early. It does not see which part of a vector a message holds.
+    Of an allreduce, reduce or reduce_scatter in which all messages that are combined have the whole
+    vector, it also finds what is added twice.
 
     Parameters
     ----------
@@ -70,8 +73,8 @@ def check_collective(
     Raises
     ------
     ValueError
-        Names a rank and those of which it has nothing at the end; or the rank that a step makes
-        send, or receive, more than one message.
+        Names a rank and those of which it has nothing at the end, or what it adds more than once;
+        or the rank that a step makes send, or receive, more than one message.
 
     Examples
     --------
@@ -86,32 +89,56 @@ def check_collective(
     check_choice(collective, "collective", COLLECTIVES)
     for one in ranks if isinstance(ranks, Iterable) and as_integer(ranks) is None else [ranks]:
         count = check_integer(one, "ranks", 1, _MAX_RANKS)
-        has = _spread(algorithm, count, message_bytes)
-        for rank in range(1 if collective in ("reduce", "gather") else count):
+        steps = checked_steps(algorithm, count, message_bytes)
+        once = collective in _ADDED_ONCE and _combines_whole_vectors(steps, count, message_bytes)
+        for rank, (has, twice) in enumerate(_spread(algorithm, steps, count)):
+            if rank and collective in ("reduce", "gather"):
+                break
             sources = {"broadcast": 1, "scatter": 1, "scan": rank + 1, "exscan": rank}.get(
                 collective, count
             )
-            if missing := (1 << sources) - 1 & ~has[rank]:
-                names = [str(other) for other in range(count) if missing >> other & 1]
-                raise ValueError(
-                    f"{type(algorithm).__name__} is no {collective} on {count} ranks: "
-                    f"rank {rank} ends without that of rank {first_few(names, _SHOWN)}"
-                )
+            wanted = (1 << sources) - 1
+            for wrong, what in (
+                (wanted & ~has, "ends without that of"),
+                (wanted & twice if once else 0, "has added more than once that of"),
+            ):
+                if wrong:
+                    names = [str(other) for other in range(count) if wrong >> other & 1]
+                    raise ValueError(
+                        f"{type(algorithm).__name__} is no {collective} on {count} ranks: "
+                        f"rank {rank} {what} rank {first_few(names, _SHOWN)}"
+                    )
 
 
-def _spread(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[int]:
-    """The ranks from which each rank has something at the end: a bit for each."""
-    has = [1 << rank for rank in range(ranks)]
-    sent: dict[int, list[int]] = {}  # what ranks had when they sent, by the place of the half step
-    for step in checked_steps(algorithm, ranks, message_bytes):
+def _combines_whole_vectors(steps: Sequence[Step], ranks: int, message_bytes: int) -> bool:
+    """Return whether no message that is combined holds a part of the vector."""
+    return all(
+        step.kind != MESSAGE or not step.combine or (step.sizes(ranks) == message_bytes).all()
+        for step in steps
+    )
+
+
+def _spread(algorithm: Algorithm, steps: Sequence[Step], ranks: int) -> list[tuple[int, int]]:
+    """The ranks from which each rank has something at the end, and those that it added twice.
+
+    Both are integers with a bit for each rank. What is not combined takes the place of what the
+    receiver had of the same ranks, as the sum does that a tree sends down.
+    """
+    has = [(1 << rank, 0) for rank in range(ranks)]
+    # what ranks had when they sent, by the place of the half step
+    sent: dict[int, list[tuple[int, int]]] = {}
+    for step in steps:
         for pairs in _messages(step, ranks):
             _check_pairs(algorithm, step, pairs, ranks)
             if step.sends:
                 sent[step.place] = list(has)
             if step.receives:
                 before = sent.pop(step.place)
+                adds = step.kind == EXCHANGE or step.combine
                 for sender, receiver in pairs:
-                    has[receiver] |= before[sender]
+                    (new, new_twice), (old, old_twice) = before[sender], has[receiver]
+                    kept = old_twice | (new & old) if adds else old_twice & ~new
+                    has[receiver] = old | new, kept | new_twice
     return has
 
 
