@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import jitterfly as jf
 from jitterfly.advice import Question, search
 from jitterfly.advice.race import Race
 from jitterfly.advice.ranking import cell_of_race
+from jitterfly.algorithms.own import Shift, collective, message
 
 TREES = ["reduce_broadcast", "recursive_doubling"]  # ranks are not alike: times by the engine
 
@@ -206,6 +208,41 @@ def test_own_candidates_are_of_the_collective(collective, mine, of):
         ValueError, match=f"^own.mine must be an algorithm for {collective}, .*{of}"
     ):
         jf.advise(8, network=MACHINE, noise=NOISE, collective=collective, own={"mine": mine})
+
+
+@dataclass(frozen=True)
+class Early(jf.Algorithm, kind="test_advise_early"):
+    """The first rounds of a dissemination, in which every rank is heard by some only."""
+
+    fewer: int = 1
+
+    def steps(self, ranks, message_bytes):
+        rounds = range((ranks - 1).bit_length() - self.fewer)
+        return collective(
+            [message(Shift(1 << k), k, message_bytes, "sum", combine=True) for k in rounds]
+        )
+
+
+del jf.Algorithm._kinds["test_advise_early"]  # other tests look at all kinds
+
+
+def test_an_own_algorithm_that_is_none_of_the_collective_is_named_first(monkeypatch):
+    monkeypatch.setattr(jf.Algorithm, "_kinds", jf.Algorithm._kinds | {Early.kind: Early})
+
+    def ask(**own):
+        found = jf.advise("6,8", network=MACHINE, noise=NOISE, own=own, candidates=["ring", *own],
+                          realizations=64)  # fmt: skip
+        return [note for note in found.notes() if note.code == "own_algorithm"], found
+
+    notes, found = ask(all=Early(0), some=Early(1), usual=jf.RingAllreduce())
+    assert [note.place for note in notes] == ["first"] * 2
+    assert notes[0].startswith("caution: all: Early is no allreduce on 6 ranks: rank 0 has added")
+    assert notes[1].startswith("caution: some: Early is no allreduce on 6 ranks: rank 0 ends with")
+    assert found.report()[0] == notes[0]
+    assert ask(usual=jf.Butterfly())[0] == []
+    monkeypatch.setattr("jitterfly.advice.answer._CHECKED_MESSAGES", 10)
+    [note] = ask(all=Early(0))[0]
+    assert "all sends too many messages on 6, 8 ranks" in note
 
 
 def test_an_allreduce_may_be_a_barrier():

@@ -174,11 +174,20 @@ def test_a_sum_that_is_sent_down_takes_the_place_of_parts():
         (((0, 1), (0, 2)), "rank 0 sends 2 messages"),
         (((0, 2), (1, 2)), "rank 2 receives 2 messages"),
         (((0, 4),), "there is no rank 4"),
+        (((-1, 0),), "there is no rank -1"),
+        (((0, 1), (2, 2)), "rank 2 sends to itself"),
+        (((2, 1), (0, 3)), "the messages must be in the order of their senders"),
     ],
 )
 def test_a_step_that_no_rank_can_do_is_named(pairs, what):
-    with pytest.raises(ValueError, match=rf"in the step with draw 0 \(listed\): {what}"):
-        check_collective(Sends(collective([listed(*pairs)])), 4)
+    plain, halves = [listed(*pairs)], all_sent_first([listed(*pairs), around(1)])
+    for steps in (plain, halves):
+        algorithm = Sends(tuple(collective(steps)))
+        for ask in (run, lambda one: check_collective(one, 4)):
+            with pytest.raises(
+                ValueError, match=rf"^Sends on 4 ranks, in the step with draw 0.*: {what}"
+            ):
+                ask(algorithm)
 
 
 @pytest.mark.parametrize(

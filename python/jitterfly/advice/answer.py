@@ -16,7 +16,9 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..algorithms.own import check_collective, messages_of
 from ..answer import (
+    FIRST,
     PICTURE,
     SECONDS,
     Answer,
@@ -65,6 +67,7 @@ DECIDED, REALIZATIONS = "decided", "realizations"
 
 _DETAILED_CELLS = 3  # cells up to which each has its ranking
 _NAMES_IN_A_LINE = 3  # candidates in a line
+_CHECKED_MESSAGES = 500_000  # of an algorithm of the user's own: checked within a second
 _LEFT_OUT_FIRST = (
     "faster",
     "longer by",
@@ -361,9 +364,47 @@ class Advice(Answer):
                 Note(one.code, f"{one}; another candidate may be faster", one.place)
                 for one in unseen
             ),
+            *self._faults_of_own,
             *(Note(note.code, note, PICTURE) for note in shown),
             *notes_of("within", _tolerance_in_all(self)),
         ]
+
+    @cached_property
+    def _faults_of_own(self) -> list[Note]:
+        """Say which algorithms of the user's own are none of the collective, and which may be none.
+
+        They are simulated nevertheless: one that leaves ranks out may be meant so.
+        """
+        question, found = self.question, list[Note]()
+        for candidate in question.chosen():
+            if candidate.name not in question.own:
+                continue
+            unchecked = []
+            for cell in self.cells:
+                if candidate.name in cell.left_out:
+                    continue
+                size = cell.message_bytes
+                algorithm = candidate.make(cell.ranks, question.network, size)
+                if type(algorithm).__module__.startswith("jitterfly."):
+                    break
+                if messages_of(algorithm, cell.ranks, size) > _CHECKED_MESSAGES:
+                    unchecked.append(f"{cell.ranks:,}")
+                    continue
+                try:
+                    check_collective(algorithm, cell.ranks, question.collective, size)
+                except ValueError as error:
+                    text = f"caution: {candidate.name}: {error}. It is ranked by its messages alone"
+                    found.append(Note("own_algorithm", text, FIRST))
+                    break
+            else:
+                if unchecked:
+                    where = first_few(list(dict.fromkeys(unchecked)), _NAMES_IN_A_LINE)
+                    text = (
+                        f"{candidate.name} sends too many messages on {where} ranks to follow here "
+                        "whether all data arrive: `check_collective` does"
+                    )
+                    found.append(Note("own_algorithm", text))
+        return found
 
     def report(self, width: int | None = None) -> list[str]:
         """Title, tables and notes as lines of text, of `width` letters where it is given."""

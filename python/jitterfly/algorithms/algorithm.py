@@ -218,8 +218,8 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     ------
     ValueError
         Its class has no kind, or is no frozen dataclass; it gives no steps, none that the
-        collective begins with, or none that completes it; a rank would meet the same random
-        numbers in two of them.
+        collective begins with, or none that completes it; a step of a user's has messages that no
+        rank can send; a rank would meet the same random numbers in two of them.
     """
     name = type(algorithm).__name__
     if (
@@ -241,6 +241,8 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     elif not any(step.redundancy == 0 for step in steps):
         wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
     else:
+        if not type(algorithm).__module__.startswith("jitterfly."):
+            _check_messages(name, steps, ranks)
         _check_draws(name, steps, ranks)
         return list(steps)
     raise ValueError(
@@ -253,6 +255,36 @@ def _is_missized(step: Step, ranks: int) -> bool:
     """Return whether a step's messages and their sizes differ in number."""
     sized = step.partners
     return isinstance(sized, Sized) and sized.partners.count(ranks) != len(sized.sizes)
+
+
+def _check_messages(name: str, steps: Sequence[Step], ranks: int) -> None:
+    """Raise ValueError where a rank is not there, sends to itself, or sends or receives twice.
+
+    Where ranks are more than can be listed, or one that is alone, this is not looked at.
+    """
+    if not 1 < ranks <= MAX_LISTED_RANKS:
+        return
+    for step in steps:
+        if step.kind != MESSAGE or not step.receives or step.partners is None:
+            continue
+        pairs = step.partners.pair_array(ranks)
+        wrong = ""
+        if outside := pairs[(pairs < 0) | (pairs >= ranks)].tolist():
+            wrong = f"there is no rank {outside[0]}"
+        elif alone := pairs[pairs[:, 0] == pairs[:, 1], 0].tolist():
+            wrong = f"rank {alone[0]} sends to itself"
+        else:
+            for end, does in enumerate(("sends", "receives")):
+                times = np.bincount(pairs[:, end], minlength=ranks)
+                if not wrong and (most := times.max()) > 1:
+                    wrong = f"rank {times.argmax()} {does} {most} messages, and may only one"
+            if not wrong and (np.diff(pairs[:, 0]) < 0).any():
+                wrong = "the messages must be in the order of their senders"
+        if wrong:
+            raise ValueError(
+                f"{name} on {ranks} ranks, in the step with draw {step.round}"
+                f"{f' ({step.label})' if step.label else ''}: {wrong}"
+            )
 
 
 def _check_draws(name: str, steps: Sequence[Step], ranks: int) -> None:
