@@ -274,6 +274,19 @@ def show_seconds(seconds: float, digits: int = 4) -> str:
     return f"{seconds * 1e12:.{digits}g} ps"
 
 
+def exact_text(seconds: float) -> str:
+    """A time as an option takes it, with all of its digits.
+
+    Examples
+    --------
+    >>> exact_text(1.4e-05), exact_text(0.104312345678), exact_text(0.0)
+    ('14us', '104.312345678ms', '0s')
+    """
+    unit = show_seconds(seconds).split()[1]
+    number = Decimal(repr(seconds)).scaleb(-EXPONENTS[unit])
+    return f"{number.normalize():f}{unit.replace('µ', 'u')}"
+
+
 def common_unit(times: Iterable[float], otherwise: str = "s") -> str:
     """Return a unit for some times together: the largest of theirs in which half are 0.5 or more.
 

@@ -20,6 +20,7 @@ from support.scale import full_scale, scaled, some
 import jitterfly as jf
 from jitterfly import theory
 from jitterfly.cli import main
+from jitterfly.syntax import read_noise
 from jitterfly_papers.inference import Curve, fit, read_curves
 from jitterfly_papers.inference.fit import Sums, best_parameters, scales_within
 from jitterfly_papers.inference.hit_tables import (
@@ -520,6 +521,44 @@ def test_command_of_a_curve(tmp_path, capsys):
     assert "fit: chi2 = " in text
     assert "95 % intervals: profile likelihood" in text
     assert (tmp_path / "curve.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("model", ["bernoulli", "exponential", "rare-exponential"])
+def test_printed_noise_is_the_noise_that_was_found(model, tmp_path, capsys):
+    rounds = np.array([1, 2, 4, 6])
+    extra = make_model(model, "last").extra(rounds, 0.02)[0]
+    rows = [
+        f"{2**k},{1e6 * (k * STEP + DELAY * e)},0.2" for k, e in zip(rounds, extra, strict=True)
+    ]
+    path = write(tmp_path, "ranks,latency_us,error_us\n" + "\n".join(rows))
+    assert main(["fit", str(path), "--model", model, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["fits"]
+    fitted = fit(read_curves([path])[0], model)
+    assert main(["fit", str(path), "--model", model]) == 0
+    told = capsys.readouterr().out
+    (text,) = fitted.noise_options
+    assert f"in `slowdown` and others: --noise '{text}' (L of" in told
+    assert tuple(found["noise_options"]) == (text,)
+    (source,) = fitted.noise
+    assert jf.noise.Noise.from_dict(read_noise(text)) == source
+    assert jf.noise.Noise.from_dict(found["noise"][0]) == source
+    assert source.delay.expected() == pytest.approx(fitted.delay.value, rel=1e-5)
+    # In a network where all of L is CPU time, it gives the curve again.
+    network = re.search(r"--network (L=0,o=[^)]+)\)", told)[1]
+    table = jf.slowdown(text, 64, network=network, algorithm="butterfly", realizations=20_000)
+    mean, model_there = table.rows[0].mean, fitted.predicted[-1]
+    half = (mean.high - mean.low) / 2
+    assert abs(mean.value - model_there) < TWO_SIDED * half / 1.96 + 0.01 * model_there
+
+
+def test_no_noise_is_printed_where_none_was_found(capsys):
+    assert main(["fit", str(HM18), "--step", "3.45us", "--delay", "14us"]) == 0
+    fits = re.split(r"(?m)^(?=\S.*: 1 point)", capsys.readouterr().out)[1:]
+    assert sorted("no fit: " in one for one in fits) == [False, False, True, True]
+    assert all(("--noise" in one) != ("no fit: " in one) for one in fits)
+    quiet = fit(Curve([2, 4, 8, 16, 32], STEP * np.arange(1, 6)))
+    assert quiet.noise == quiet.noise_options == ()
+    assert "--noise" not in told(quiet)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from support.scale import full_scale, scaled
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.noise import Noise
+from jitterfly.syntax import read_noise
 from jitterfly_papers.inference import Curve, fit_two_sources
 from jitterfly_papers.inference.step_noise_models import make_model
 
@@ -116,6 +118,16 @@ def test_command(tmp_path, capsys):
     (found,) = json.loads(capsys.readouterr().out)["fits"]
     assert found["parameters"]["rare_delay"]["given"] is True
     assert math.isclose(found["parameters"]["rare_probability"]["value"], RARE_P, rel_tol=0.02)
+    tables = [read_noise(one) for one in found["noise_options"]]
+    sources = [Noise.from_dict(one) for one in tables]
+    assert sources == [Noise.from_dict(one) for one in found["noise"]]
+    frequent, rare = sources
+    assert rare.delay.expected() == pytest.approx(1.75e-3, rel=1e-5)
+    assert math.isclose(rare.probability, RARE_P, rel_tol=0.02)
+    assert frequent.probability > rare.probability
+    assert main([*command, "--rare-delay", "1.75ms"]) == 0
+    pasted = " ".join(f"--noise '{one}'" for one in found["noise_options"])
+    assert f"in `slowdown` and others: {pasted} (L of" in capsys.readouterr().out
     for model, *bad in (
         ["two-bernoulli", "--probability", "0.1"],
         ["bernoulli", "--rare-delay", "1ms"],

@@ -28,6 +28,7 @@ from jitterfly.measured.infer import (
 )
 from jitterfly.plots.answers import draw_prediction
 from jitterfly.predict import PredictQuestion
+from jitterfly.syntax import read_noise
 
 RANKS, FEW = 32, 2000
 OPTIONS = {
@@ -344,6 +345,12 @@ def test_inferred_noise_is_a_noise_file(folder, capsys):
     assert main([*given, "--force", "--json", "-q", "--picture", "x.png"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["noise"]["kind"] == "renewal"
+    assert found["noise_option"] == option
+    # What is pasted is what was found: the gap to the last digit, and all durations.
+    there, here = jf.noise.Noise.from_dict(read_noise(option)), found["noise"]
+    assert there.gap == jf.Exponential(here["gap"]["mean"])
+    duration = jf.Empirical(**{key: here["duration"][key] for key in ("low", "high", "count")})
+    assert there.duration.expected() == duration.expected()
     assert found["written"] == ["x.noise", "x.png"]
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ..fields import shorten, shown
 from ..files import check_output, open_input
 from ..progress import ProgressLine
-from ..units import parse_seconds, show_seconds
+from ..units import exact_text, parse_seconds, show_seconds
 from .options import add_parameters, integer, read_question, tell_machine, value
 from .output import (
     PICTURE,
@@ -249,8 +249,8 @@ def _holds_the_same(path: Path, measured: Measured) -> bool:
         return False
 
 
-def _print_next_steps(measured: Measured, out: Path, start: str = "stationary") -> None:
-    """Print what to do with a measurement; `start` is that of a histogram's noise."""
+def _print_next_steps(measured: Measured, out: Path, inferred: Any = None) -> None:
+    """Print what to do with a measurement; `inferred`: its noise, where that is known."""
     from ..measured import Detours
 
     first, which = _pooled(measured)
@@ -263,7 +263,7 @@ def _print_next_steps(measured: Measured, out: Path, start: str = "stationary") 
         print("no noise source takes it: it has no detour, whose duration could be drawn")
         return
     file = f'file = "{out.name}"'
-    option = _noise_option(first, which, measured, out, start)
+    option = _noise_option(measured, out, inferred)
     print(f"on the command line: --noise {shlex.quote(option)}")
     if which is not None:
         events = "of all parts" if which == "all" else "of part 0 alone"
@@ -282,9 +282,9 @@ def _print_next_steps(measured: Measured, out: Path, start: str = "stationary") 
     if first.overflow:
         part += f', longest = "{_twice_the_last_bin(first)}"'
         more = f"  # for example: {first.overflow} of them are above the last bin"
-    print(f'  kind = "renewal"\n  start = "{start}"')
+    print(f'  kind = "renewal"\n  start = "{_start_of(inferred)}"')
     print(f'  duration = {{ kind = "empirical", {file}{part} }}{more}')
-    print(f"  gap = {_gap_in_toml(first)}")
+    print(f"  gap = {_gap_in_toml(first, inferred)}")
 
 
 def _recorded_together(measured: Measured) -> int:
@@ -310,20 +310,24 @@ def _each_part(measured: Measured) -> str:
     return f",part=each{shared}" if len(measured.parts) > 1 else ""
 
 
-def _noise_option(
-    first: Any, which: int | str | None, measured: Measured, out: Path, start: str
-) -> str:
+def _noise_option(measured: Measured, out: Path, inferred: Any = None) -> str:
     """Return what `--noise` takes: the file, or a renewal with the durations of a histogram."""
     from ..measured import Detours
 
+    first, which = _pooled(measured)
     if isinstance(first, Detours):
         return f"{out}{_each_part(measured)}"
     part = "" if which is None else f",part={which}"
     if first.overflow:
         part += f",longest={_twice_the_last_bin(first).replace(' ', '').replace('µ', 'u')}"
-    gap = _gap_in_toml(first).partition(" ")[0].strip('"')
+    gap = _gap_in_toml(first, inferred).partition(" ")[0].strip('"')
     gap = f"{gap}s" if gap[-1].isdecimal() else gap
+    start = _start_of(inferred)
     return f"kind=renewal,gap={gap},start={start},duration=empirical(file={out}{part})"
+
+
+def _start_of(inferred: Any) -> str:
+    return "stationary" if inferred is None else str(inferred.start)
 
 
 def _pooled(measured: Measured) -> tuple[Any, int | str | None]:
@@ -344,10 +348,12 @@ def _twice_the_last_bin(histogram: Any) -> str:
     return show_seconds(2e-12 * int(histogram.high[-1]), 3)
 
 
-def _gap_in_toml(histogram: Any) -> str:
+def _gap_in_toml(histogram: Any, inferred: Any = None) -> str:
     """Mean time between detours, in the syntax of TOML, where it is known."""
     from ..measured.description import describe_part
 
+    if inferred is not None:  # with all digits, so that it is the noise that was found
+        return f'"{exact_text(inferred.gap.mean)}"'
     found = describe_part(histogram)
     if not found.get("rate"):
         return '"1ms"  # for example: the file does not say how often they come'
@@ -507,11 +513,13 @@ def _run_infer(args: argparse.Namespace) -> None:
     noisefile.write(measured, out)
     if args.json:
         written = [out, *write_files(args, found, PICTURE)]
-        print_json("noise infer", **asked.to_dict(), **found.to_dict(), written=written)
+        option = _noise_option(measured, out, found.noise)
+        print_json("noise infer", **asked.to_dict(), **found.to_dict(), noise_option=option,
+                   written=written)  # fmt: skip
         return
     give_answer(found, args, PICTURE, started)
     print(f"\nwritten: {out}")
-    _print_next_steps(measured, out, asked.start)
+    _print_next_steps(measured, out, found.noise)
 
 
 def _add_merge(commands: Any) -> None:

@@ -183,7 +183,8 @@ def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
     plain = {"series": fitted.curve.name, "verdict": fitted.verdict,
              "model": MODEL if two_sources else fitted.model.name, "rank": fitted.model.rank,
              "confidence": fitted.confidence, "misfit": fitted.misfit,
-             "parameters": parameters}  # fmt: skip
+             "parameters": parameters, "noise": [one.short_dict() for one in fitted.noise],
+             "noise_options": list(fitted.noise_options)}  # fmt: skip
     if not two_sources:
         rows = _rows_of_points(fitted)
         plain["points"] = [dict(zip(_POINT_COLUMNS, row, strict=True)) for row in rows]

@@ -18,10 +18,18 @@ import numpy.typing as npt
 
 from jitterfly import optional_packages
 from jitterfly.answer import Report, show_time
+from jitterfly.distributions import Exponential
 from jitterfly.fields import parameter, shorten
+from jitterfly.noise import StepNoise
 from jitterfly.optional_packages import special
 from jitterfly.stats.intervals import check_confidence
-from jitterfly.units import Time, common_unit, parse_seconds, show_seconds
+from jitterfly.units import (
+    Time,
+    common_unit,
+    exact_text,
+    parse_seconds,
+    show_seconds,
+)
 
 from .scaling_curves import Curve
 from .step_noise_models import ASSUMED, IN_STEP, Model, make_model
@@ -36,6 +44,7 @@ FITS, NO_FIT, NOT_TESTED = "fit", "no fit", "not tested"
 WITHOUT_ERRORS = (
     "no errors are given and none can be estimated: the ranges hold all that fits as well to 0.1 %"
 )
+_TICK = 1e-12  # seconds: a shorter delay is none
 _NO_NOISE = 1e-6  # of the latency: less noise is none
 
 SIGNIFICANCE = 1e-3
@@ -101,6 +110,34 @@ class CurveFit(Report):
         misfit.
         """
         return self.verdict != NO_FIT and (self.freedom > 0 or self.curve.error is not None)
+
+    @property
+    def hits(self) -> tuple[tuple[float, float], ...]:
+        """The delay, seconds, and the probability of each source of the best fit."""
+        raise NotImplementedError
+
+    @property
+    def noise(self) -> tuple[StepNoise, ...]:
+        """The noise of the best fit, in six digits; none where there is none, or no fit."""
+        if self.verdict == NO_FIT:
+            return ()
+        drawn = self.model.name != "bernoulli"
+        hits = [(float(f"{d:.6g}"), float(f"{p:.6g}")) for d, p in self.hits]
+        return tuple(
+            StepNoise(Exponential(d) if drawn else d, p) for d, p in hits if d >= _TICK and p
+        )
+
+    @property
+    def noise_options(self) -> tuple[str, ...]:
+        """The same `noise` as texts, which `slowdown` and others take (``--noise``)."""
+        return tuple(map(_noise_text, self.noise))
+
+    def noise_lines(self, step: Bounds) -> list[str]:
+        """Say what to paste, where there is noise."""
+        pasted = " ".join(f"--noise '{text}'" for text in self.noise_options)
+        half = exact_text(float(f"{step.value / 2:.6g}"))
+        told = f"  in `slowdown` and others: {pasted} (L of this model: --network L=0,o={half})"
+        return [told] if pasted else []
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +207,12 @@ class Fit(CurveFit):
         lines += _parameter_lines(self)
         lines += ["", *_point_lines(self), "", _verdict_line(self)]
         lines += [f"  {line}" for line in _explanations(self)]
-        return lines
+        return [*lines, *self.noise_lines(self.step)]
+
+    @property
+    def hits(self) -> tuple[tuple[float, float], ...]:
+        """The delay of a step, seconds, and its probability."""
+        return () if self.quiet else ((self.delay.value, self.probability.value),)
 
     def latency(self, rounds: npt.ArrayLike) -> Floats:
         """The model's latency at any log2(ranks), seconds."""
@@ -459,6 +501,15 @@ def _roots(
     start, end = np.maximum(start, low), np.minimum(end, high)
     there = there & (start <= end)
     return np.where(there, start, np.nan), np.where(there, end, np.nan)
+
+
+def _noise_text(noise: StepNoise) -> str:
+    """Return a source as an option takes it, with all digits."""
+    delay = noise.delay
+    text = exact_text(delay.mean if isinstance(delay, Exponential) else delay.expected())
+    text = f"exponential(mean={text})" if isinstance(delay, Exponential) else text
+    share = f",probability={noise.probability!r}" if noise.probability < 1 else ""
+    return f"kind=step,delay={text}{share}"
 
 
 def _curve_line(fitted: Fit) -> str:

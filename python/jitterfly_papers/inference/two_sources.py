@@ -95,6 +95,12 @@ class TwoSourceFit(CurveFit):
             and (not self.intervals or one.low <= 0 or one.high > _DETERMINED * one.low)
         )
 
+    @property
+    def hits(self) -> tuple[tuple[float, float], ...]:
+        """The delay of a step, seconds, and the probability of each source."""
+        names = (("delay", "probability"), ("rare_delay", "rare_probability"))
+        return tuple((self.bounds[d].value, self.bounds[p].value) for d, p in names)
+
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each of `bounds`: parameter, value, low, high, given, determined.
 
@@ -153,7 +159,8 @@ class TwoSourceFit(CurveFit):
             why = why if self.intervals else "give errors, or more points"
             lines.append(f"  not determined ({why}): {', '.join(lost)}")
         lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
-        return [*lines, *(f"  {note}" for note in (_LONGER, IN_STEP, *curve.notes))]
+        notes = (_LONGER, IN_STEP, *curve.notes)
+        return [*lines, *(f"  {note}" for note in notes), *self.noise_lines(self.bounds["step"])]
 
 
 def fit_two_sources(
