@@ -179,6 +179,21 @@ def test_files_that_the_pages_name_exist():
     assert not lost
 
 
+def test_pages_of_reference_say_where_their_text_is():
+    """They hold directives alone, which show nothing in a checkout."""
+    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        modules = re.findall(r"^\.\. public:: (\S+)$", text, re.MULTILINE)
+        first, second = text.splitlines()[:2]
+        if not modules:
+            continue
+        named = [ROOT / one for one in re.findall("`(python/[^`]+)`", first)]
+        assert all(path.exists() for path in named), page
+        known = [path.relative_to(ROOT / "python").with_suffix("") for path in named]
+        assert [".".join(path.parts) for path in known] == modules, page
+        assert f"`pydoc {modules[0]}.NAME`" in second
+
+
 def test_lines_of_code_are_seen_whole():
     """A page shows 90 letters of a line of code; what is beyond has to be scrolled to."""
     long = [
