@@ -11,6 +11,7 @@ from jitterfly.stats import realizations_needed
 
 pytest.importorskip("matplotlib")
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import StepPatch
 
 NOISE = jf.PeriodicNoise("1ms", "25us", start="stationary")
@@ -234,3 +235,31 @@ def test_the_rarest_quantile_is_drawn_where_rows_have_it():
     marks = jf.slowdown(NOISE, 8, realizations=least).plot().axes[0]
     names = [label.get_text() for label in marks.get_yticklabels()]
     assert names == ["mean", "median", "p99", "p99.9"]
+
+
+@pytest.mark.parametrize("count", [2, 12, 13, 14, 24])
+def test_the_most_ranks_have_a_tick(count):
+    """Of many numbers of ranks some have one, at equal distances, and the last does."""
+    ranks = list(range(2, 2 + count))
+    case = {"network": jf.LogGOPS(L="1us", o="200ns"), "realizations": 20}
+    figure = jf.slowdown("period=1ms,duration=25us,start=stationary", ranks, **case).plot()
+    shown = sorted(int(text.get_text()) for text in figure.axes[1].get_xticklabels())
+    assert shown[-1] == ranks[-1]
+    assert len(shown) <= 12
+    assert len(set(np.diff(shown))) == 1
+
+
+@pytest.mark.parametrize("words", [4, 24, 30])
+def test_a_title_is_made_smaller_before_it_is_cut(words):
+    from jitterfly.plots import style
+
+    title = " ".join(["allreduce"] * words)
+    figure, _ = style.new_figure([2.0], 1)
+    style.finish(figure, title, [])
+    heading = figure.texts[0]
+    cut = heading.get_text().endswith("…")
+    assert (heading.get_text().replace("\n", " ") == title) == (not cut)
+    # In no more than the figure, as it is drawn.
+    box = heading.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+    assert box.width <= figure.get_size_inches()[0] * figure.dpi
+    assert (heading.get_fontsize() < 11) == (words > 12)

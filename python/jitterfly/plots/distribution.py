@@ -229,7 +229,7 @@ def draw_tail(results: Results, observable: str | None = None) -> Figure:
     """
     subtitle = f"{results.counted}; bands: 95 % intervals; thin: too few realizations for one"
     return draw_panels(
-        results, observable, _tail_line, _tail_axes, "share later (quantile)", subtitle
+        results, observable, _tail_line, _tail_axes, "share of realizations above", subtitle
     )
 
 

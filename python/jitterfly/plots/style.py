@@ -158,6 +158,11 @@ def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
     axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
 
 
+def some_places(count: int, every: int) -> list[int]:
+    """Return every so many of `count` places, and the last one in place of the one before it."""
+    return [*range(0, count, every)[:-1], count - 1]
+
+
 def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
     """The x axis of things with names, at 1, 2, ...: as many names as have room."""
     axes.set_xlabel(what, parse_math=False)
@@ -165,9 +170,7 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
     short = [name if len(name) <= _LONG_NAME else f"{name[: _LONG_NAME - 1]}…" for name in names]
     inches = inches_across(axes) / len(names)
     every = max(1, len(names) // _MAX_NAMES)  # what has no room in any case is not looked at
-    places = [*range(0, len(names), every)]
-    if places[-1] != len(names) - 1:
-        places[-1] = len(names) - 1
+    places = some_places(len(names), every)
     widths = [len(short[i]) * _LETTER for i in places]
     shown = [places[i] for i in _apart([inches * i for i in places], widths)]
     axes.set_xticks([i + 1 for i in shown], [short[i] for i in shown])
@@ -206,8 +209,7 @@ def _place_texts(
         slant = next((angle for angle in (20, 40, 60) if _slanted(room, angle) >= high), 90)
         if slant == 90:
             lines = [wrapped(text, 2.0, 9, 1) for text in texts]
-    every = -(-_LINE // room) if slant == 90 else 1
-    shown = range(0, len(positions), int(every))
+    shown = some_places(len(positions), int(-(-_LINE // room)) if slant == 90 else 1)
     axes.set_xticks([positions[i] for i in shown], [lines[i] for i in shown])
     axes.set_xlim(-0.5, len(positions) - 0.5)
     for label in axes.get_xticklabels():
@@ -492,6 +494,7 @@ def observables_left_out(shown: Sequence[str], known: Sequence[str]) -> str:
     return count_left_out(len(shown), len(known), "observables") + named
 
 
+_TITLE_SIZES = (11, 10, 9)
 MAX_ABOVE = 2
 """Lines of text above a picture; the others stand below it."""
 
@@ -538,8 +541,10 @@ def finish(
     usual = 0.17 * -(-len(handles) // columns)
     told = sorted(filter(None, subtitle), key=lambda one: getattr(one, "place", "") != FIRST)
     caution = bool(told) and getattr(told[0], "place", "") == FIRST
-    # Bold letters are wider.
-    heading = wrapped(title, 0.97 * width, 12, MAX_ABOVE - caution)
+    for size in _TITLE_SIZES:  # a smaller one before it is cut
+        heading = wrapped(title, 0.97 * width, size + 1, MAX_ABOVE - caution)  # bold is wider
+        if not heading.endswith("…"):
+            break
     if heading.endswith("…") and not title.endswith("…"):
         told.insert(int(caution), title)
     above, below = _above_and_below(told, MAX_ABOVE - lines_of(heading), round(14 * width), caution)
@@ -548,7 +553,7 @@ def finish(
         height += 0.17 * (lines_of(heading) - 1) + 0.15 * _title_lines(figure)
         height += legend - usual + 0.15 * len(below)
     figure.set_size_inches(width, height)
-    figure.text(0.5, 1 - 0.1 / height, heading, ha="center", va="top", fontsize=11,
+    figure.text(0.5, 1 - 0.1 / height, heading, ha="center", va="top", fontsize=size,
                 weight="bold", parse_math=False)  # fmt: skip
     top = 0.17 + 0.17 * lines_of(heading)
     figure.text(0.5, 1 - top / height, "\n".join(above), ha="center", va="top", fontsize=8.5,
