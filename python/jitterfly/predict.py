@@ -569,7 +569,8 @@ def _renewal(histogram: Histogram, start: str) -> RenewalNoise:
     assert histogram.observed is not None
     gap = (histogram.observed - float(histogram.counts @ middle)) / histogram.total
     durations = Empirical(low=low.tolist(), high=high.tolist(), count=histogram.counts.tolist())
-    return RenewalNoise(Exponential(gap / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
+    # To the tick, so that it is written in few digits.
+    return RenewalNoise(Exponential(round(gap) / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
 
 
 def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
