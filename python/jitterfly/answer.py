@@ -24,6 +24,7 @@ from . import optional_packages
 from .fields import csv_field, naming_parameters
 from .files import write_whole
 from .stats import Estimate
+from .stats.intervals import interval_digits
 from .units import EXPONENTS, column_units, show_seconds
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ SECONDS, SHARE = "s", "share"
 """Units of columns; a share is shown in percent."""
 FIRST, PICTURE = "first", "picture"
 """Places of notes: before the title (and in pictures); below the title of pictures, as well."""
-_MAX_DIGITS = 6  # of a number with a narrow interval
-_EXACT = 13  # digits: what differs behind these are roundings
 
 
 class Note(str):
@@ -497,7 +496,7 @@ def show_time(time: Estimate | float | None, unit: str, digits: int = 4) -> str:
         return ""
     if not isinstance(time, Estimate):
         return show_digits(scale * time, digits) if math.isfinite(time) else ""
-    return _between([scale * float(end) for end in time], digits)
+    return show_interval([scale * float(end) for end in time], digits)
 
 
 def show(estimate: Estimate, unit: str = "", digits: int = 0, neutral: float | None = None) -> str:
@@ -510,7 +509,7 @@ def show(estimate: Estimate, unit: str = "", digits: int = 0, neutral: float | N
     unit : str
         Of a column. Times are in the unit that suits the value.
     digits : int
-        At least; without it times have 4, and other numbers 3. These have more where the interval
+        At least; without it times have 4, and other numbers 3. They have more where the interval
         is narrower than the last of them.
     neutral : float, optional
         The number has as many digits as show on which side of this each of them is.
@@ -529,22 +528,18 @@ def show(estimate: Estimate, unit: str = "", digits: int = 0, neutral: float | N
         size = numbers[0] or max((abs(x) for x in numbers if math.isfinite(x)), default=0.0)
         name = show_seconds(size).split()[1] if math.isfinite(size) else ""
         scaled = [number * 10.0 ** -EXPONENTS[name] if name else number for number in numbers]
-        return f"{_between(scaled, digits or 4)} {name}".rstrip()
+        return f"{show_interval(scaled, digits or 4)} {name}".rstrip()
     if unit == SHARE:
-        value, low, high = (f"{x:.1%}" if math.isfinite(x) else "?" for x in numbers)
+        width = numbers[2] - numbers[1]
+        places = max(1, min(-math.floor(math.log10(100 * width)), 4)) if 0 < width < 1 else 1
+        value, low, high = (f"{x:.{places}%}" if math.isfinite(x) else "?" for x in numbers)
         return f"{value} [{low}, {high}]"
     return _between(numbers, _digits(numbers, digits or 3, neutral))
 
 
 def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int:
     """Return how many digits, or more, show the width of an interval and its sides of a number."""
-    width, largest = numbers[2] - numbers[1], max(map(abs, numbers))
-    if width > 0 and largest < math.inf:
-        needed = math.floor(math.log10(largest)) + 1 - math.floor(math.log10(width))
-        low, high = (f"{end:.{_MAX_DIGITS}g}" for end in numbers[1:])
-        # More where the ends would be the same, unless that is rounding: no sample is certain.
-        most = _MAX_DIGITS if low != high or needed > _EXACT else needed
-        digits = max(digits, min(needed, most))
+    digits = interval_digits(numbers, digits)
     if neutral is None:
         return digits
     others = [number for number in numbers if number != neutral and math.isfinite(number)]
@@ -556,6 +551,17 @@ def _digits(numbers: Sequence[float], digits: int, neutral: float | None) -> int
         ),
         16,
     )
+
+
+def show_interval(numbers: Sequence[float], digits: int) -> str:
+    """Return a value and its ends with this many digits, or as many as show its width.
+
+    Examples
+    --------
+    >>> show_interval([3.39871, 3.39842, 3.39903], 4), show_interval([40, 39.9, math.inf], 3)
+    ('3.3987 [3.3984, 3.399]', '40 [39.9, ?]')
+    """
+    return _between(numbers, interval_digits(numbers, digits))
 
 
 def _between(numbers: Sequence[float], digits: int) -> str:

@@ -19,7 +19,7 @@ from . import stats
 from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES, IRREGULAR
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show, show_time
 from .case import Case, leaves_switches
 from .faster_algorithm import algorithm_cautions
 from .fields import MAX_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
@@ -105,8 +105,9 @@ class AgreementRow(NamedTuple):
         simulated one. Its interval is that of as many iterations with the distribution of the
         simulated times, from the time without noise on where noise only delays; no bounds where
         their number is not known.
-    ratio : float
-        Simulated over measured.
+    ratio, ratio_low, ratio_high : float
+        Simulated over measured, and the least and the largest of their intervals: 1 is between
+        these unless they differ.
     verdict : "too long", "too short", "not told apart" or "not known"
         Of the simulated one: whether the two intervals leave each other out. All rows together are
         wrong with a probability of ``1 - confidence`` at most (Bonferroni), if iterations are
@@ -125,6 +126,30 @@ class AgreementRow(NamedTuple):
     def apart(self) -> bool:
         """Return whether the measured and the simulated value are found to differ."""
         return self.verdict in (HIGH, LOW)
+
+    @property
+    def ratio_low(self) -> float:
+        """The least ratio of the two intervals; infinite where there is no bound."""
+        high = float(self._measured_ends[1])
+        return float(self.simulated.low) / high if math.isfinite(high) and high else -math.inf
+
+    @property
+    def ratio_high(self) -> float:
+        """The largest ratio of the two intervals; infinite where there is no bound."""
+        low = float(self._measured_ends[0])
+        return float(self.simulated.high) / low if low > 0 else math.inf
+
+    @property
+    def _measured_ends(self) -> tuple[Any, Any]:
+        one = self.measured  # of unknown iterations: then only the simulated one has an interval
+        known = self.verdict != UNKNOWN
+        return (one.low, one.high) if known else (one.value, one.value)
+
+
+def _shown_ratio(row: AgreementRow) -> str:
+    # As many digits as say on which side of 1 each of them is.
+    ends = row.ratio, row.ratio_low, row.ratio_high
+    return show(Estimate(*ends, row.simulated.confidence, row.simulated.realizations), neutral=1)
 
 
 def _show(estimate: Estimate, unit: str) -> str:
@@ -175,7 +200,15 @@ class Agreement(Answer):
         Column("what", heading="", doc="mean, or a quantile"),
         Column("measured", SECONDS, True, heading="measured", show=_show),
         Column("simulated", SECONDS, True, heading="simulated", show=_show),
-        Column("ratio", heading="ratio", show="{:.3g}".format, doc="simulated over measured"),
+        Column("ratio"),
+        *(Column(end) for end in ("ratio_low", "ratio_high")),
+        Column(
+            "shown_ratio",
+            heading="ratio",
+            value=lambda _, row: _shown_ratio(row),
+            csv=False,
+            doc="simulated over measured; it holds 1 unless they differ",
+        ),
         Column("verdict", heading="simulated is"),
     )
     picture = "answers.draw_agreement"

@@ -76,7 +76,7 @@ from .question import (
 from .slowdown import given_in_words, no_hosts_notes, part_in_words, parts_in_words, repetition
 from .stats import Estimate
 from .steps import ASK, COPY
-from .units import common_unit, from_ticks, show_seconds, show_size
+from .units import TICKS_PER_SECOND, column_units, from_ticks, show_size
 from .unseen_noise import RecordedNoise
 
 ARRIVAL, SPEED, LINKS, PATH = "arrival", "speed", "links", "path"
@@ -346,7 +346,20 @@ class DelayByCause(Answer):
         """Return the table of causes; below the path, what it is made of."""
         parts = [row._replace(cause=f"  {row.cause}", largest=None)  # type: ignore[arg-type]
                  for row in self.path_rows() if row.mean.value]  # fmt: skip
-        return Table(self.columns, [*self.rows(), *parts], self, left=1)
+        cause, mean, *shares = self.columns
+        unit = self._units()[1]
+        mean = replace(mean, unit="", heading=f"mean delay, {unit}",
+                       show=partial(show_time, unit=unit))  # fmt: skip
+        return Table((cause, mean, *shares), [*self.rows(), *parts], self, left=1)
+
+    def _units(self) -> list[str]:
+        """Return the units of the time without noise, of delays, and of the times of ranks.
+
+        They are one, as far as that reads (`column_units`).
+        """
+        times = from_ticks([self.on_time, round(float(self.delay.mean()))]).tolist()
+        ranks = [time for row in self.rank_rows(_SHOWN_RANKS) for time in row[1:]]
+        return column_units([*([one] for one in times), ranks])
 
     def more_tables(self) -> list[Table]:
         """Return the table of ranks."""
@@ -388,7 +401,7 @@ class DelayByCause(Answer):
         The last row has parts of the mean completion of the last rank, and of that on time.
         """
         shown, mean = self.rank_rows(_SHOWN_RANKS), self.all_ranks()
-        unit = common_unit(time for row in shown for time in row[1:])
+        unit = self._units()[2]
         head = ("rank", *(f"{text}, {unit}" for text in ("arrives late", "own noise",
                 "waits for others", f"for {self.waits_for_rest}", "on time")))  # fmt: skip
         in_unit = partial(show_time, unit=unit)
@@ -466,11 +479,12 @@ class DelayByCause(Answer):
 
     def _delay_in_words(self) -> str:
         """Say how long it takes without noise, and the mean delay."""
-        mean = float(from_ticks(self.delay.mean()))
-        told = f"a mean delay of {show_seconds(mean)}"
+        unit, of_delay, _ = self._units()
+        mean = float(self.delay.mean()) / TICKS_PER_SECOND
+        told = f"a mean delay of {show_time(mean, of_delay)} {of_delay}"
         if mean < 0:
-            told = f"on average {show_seconds(-mean)} less with what is given"
-        return f"{show_seconds(float(from_ticks(self.on_time)))} on time, and {told}"
+            told = f"on average {show_time(-mean, of_delay)} {of_delay} less with what is given"
+        return f"{show_time(float(from_ticks(self.on_time)), unit)} {unit} on time, and {told}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -365,6 +366,23 @@ def test_ranks_that_are_early_have_no_share():
     # `on_time` is neither with the given speeds nor with noise.
     assert "15.6 µs on time, and on average 5 µs less" in found.title()
     assert "%" not in " ".join(found.lines()[1].split()[:-1]).replace("95 %", "")
+
+
+@pytest.mark.parametrize(("delay", "units"), [("10ns", ["µs"]), ("1ps", ["ps", "µs"])])
+def test_one_unit_in_title_and_tables(delay, units):
+    """A delay of 50 ns stands beside 8.4 µs in µs; one of some ps would be 0.000005."""
+    noise = jf.StepNoise(jf.Exponential(delay), probability=0.1)
+    found = jf.explain(jf.Case(64, network=NETWORK, noise=[noise]), 100)
+    title = found.title()
+    shown = set(re.findall(r"\b(?:ns|µs|ps|ms)\b", title + "\n" + "\n".join(found.lines())))
+    assert sorted(shown) == units
+    ranks = re.findall(r", (\S+)", found.rank_table().texts()[0][1])
+    assert ranks == ["µs"]
+    mean = found.rows()[0].mean
+    one = re.search(r"a mean delay of (\S+) (\S+)$", title)
+    scale = {"µs": 1e6, "ps": 1e12}[one[2]]
+    assert float(one[1]) == pytest.approx(scale * mean.value, rel=1e-3)
+    assert f"mean delay, {one[2]}" in found.lines()[0]
 
 
 def test_each_source_has_its_own():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.small_study import STUDY
 
@@ -182,3 +183,25 @@ def test_of_one_there_is_no_plural(tmp_path):
     store = study.run(tmp_path / "out", stream=io.StringIO(), threads=1)
     assert repr(jf.compare(store, store)).startswith("Comparison(1 row: ")
     assert "1 of 1 cell finished" in status(store)
+
+
+def test_a_comparison_is_drawn(tmp_path):
+    noise = [jf.PeriodicNoise("1ms", "50us", start="stationary")]
+    study = jf.Study(
+        "two", case={"network": jf.LogGOPS(L="1us", o="100ns"), "noise": noise},
+        axes=[jf.Axis("ranks", [16, 64])],
+        variants={"one": {}, "two": {"algorithm.exchanges_after": 4}},
+        budget=jf.RealizationBudget(max=100),
+    )  # fmt: skip
+    store = study.run()
+    found = jf.compare((store, "one"), (store, "two"))
+    figure = found.plot(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+    (panel,) = figure.axes
+    (container,) = panel.containers
+    points = np.array(container[0].get_ydata())
+    assert points == pytest.approx([row.ratio.value for row in found.rows])
+    ends = [segment[:, 1] for segment in container[2][0].get_segments()]
+    assert np.array(ends) == pytest.approx(np.array([(r.ratio.low, r.ratio.high)
+                                                     for r in found.rows]))  # fmt: skip
+    assert [text.get_text() for text in panel.get_xticklabels()] == ["16", "64"]

@@ -540,10 +540,8 @@ def test_tables_and_pictures(tmp_path):
 def test_the_picture_of_a_table_has_1_in_what_is_not_told_apart():
     """Ends of ratios that are not known are question marks, as in the table."""
     pytest.importorskip("matplotlib")
-    from jitterfly.plots.answers import _ratio_ends
-
     found = jf.compare_measured(OSU, CASE, realizations=300)
-    bars = [_ratio_ends(row) for row in found.rows]
+    bars = [(row.ratio_low, row.ratio_high) for row in found.rows]
     assert [low > 1 or high < 1 for low, high in bars] == [row.apart for row in found.rows]
     marks = sum(text.get_text() == "?" for text in found.plot().axes[0].texts)
     assert marks == np.isinf(bars).sum() > 0
@@ -615,3 +613,24 @@ def test_what_is_refused(measured, options, words, tmp_path):
         measured.write_text(text)
     with pytest.raises(ValueError, match=words):
         jf.compare_measured(measured, CASE, **options)
+
+
+def test_the_interval_of_the_ratio_is_in_table_csv_and_json():
+    """From the least simulated over the largest measured on; 1 is outside where both differ."""
+    loud = replace(CASE, noise=[jf.StepNoise(jf.Exponential("1.02us"))])
+    found = jf.compare_measured(sampled(), loud, realizations=500)
+    rows = found.to_dict()["rows"]
+    assert found.to_csv().partition("\n")[0].endswith(",ratio,ratio_low,ratio_high,verdict")
+    lines = [line.split(",") for line in found.to_csv().splitlines()[1:]]
+    for row, plain, line in zip(found.rows, rows, lines, strict=True):
+        if not np.isfinite(row.measured.high):  # of p99: no end is known
+            assert (row.ratio_low, plain["ratio_low"]) == (-np.inf, None)
+            continue
+        low, high = row.simulated.low / row.measured.high, row.simulated.high / row.measured.low
+        assert (row.ratio_low, row.ratio_high) == pytest.approx((low, high))
+        assert (plain["ratio_low"], plain["ratio_high"]) == (row.ratio_low, row.ratio_high)
+        assert tuple(map(float, line[-4:-1])) == (row.ratio, row.ratio_low, row.ratio_high)
+        assert row.apart == (not low <= 1 <= high)
+    mean = found.rows[0]
+    assert f"{mean.ratio:.3g} [{mean.ratio_low:.3g}, {mean.ratio_high:.3g}]" in found.summary()
+    assert " [?, ?] " in found.summary()

@@ -5,6 +5,7 @@ import pytest
 from support.scale import scaled, some
 
 from jitterfly import stats
+from jitterfly.answer import SECONDS, SHARE, show, show_interval, show_time
 from jitterfly.stats.intervals import effective_events, quantile_rank, rare_event_margin, student_t
 from jitterfly.stats.measured_times import reported_mean, reported_quantile
 
@@ -67,3 +68,33 @@ def test_what_is_not_known():
         for found in (reported_mean(1.0, iterations, np.arange(9.0), 0.95),
                       reported_quantile(1.0, iterations, 0.5, np.arange(9.0), 0.95)):  # fmt: skip
             assert found.low <= 1.0 <= found.high
+
+
+def estimate(value, low, high):
+    return stats.Estimate(value, low, high, 0.95, 100)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((3.39871, 3.39842, 3.39903), "3.3987 [3.3984, 3.399]"),
+        ((33.44, 32.8, 34.08), "33.44 [32.8, 34.08]"),
+        ((3.39871, 3.39842, np.inf), "3.3987 [3.3984, ?]"),
+        ((5.0, 5.0, 5.0), "5 [5, 5]"),  # certain
+        ((1.0, 1.0 - 1e-9, 1.0 + 1e-9), "1 [0.999999999, 1.000000001]"),
+        ((1.0, 1.0 - 1e-15, 1.0), "1 [1, 1]"),  # what differs is rounding
+    ],
+)
+def test_an_interval_has_the_digits_that_show_its_width(numbers, text):
+    one, micro = estimate(*numbers), estimate(*(1e-6 * number for number in numbers))
+    assert show_time(micro, "µs") == text
+    assert show(micro, SECONDS) == f"{text} µs"
+    assert show_interval(numbers, 4) == text
+    assert format(one) == text.replace("?", "inf")
+    if np.isfinite(numbers).all():
+        assert show(one, digits=4) == text
+
+
+def test_a_share_has_the_digits_that_show_its_interval():
+    assert show(estimate(0.9951, 0.99488, 0.99529), SHARE) == "99.51% [99.49%, 99.53%]"
+    assert show(estimate(0.995, 0.95, 1.0), SHARE) == "99.5% [95.0%, 100.0%]"

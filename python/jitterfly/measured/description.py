@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from ..answer import show_time
+from ..answer import show_interval, show_time
 from ..fields import counted, parameter
 from ..stats import ENOUGH_EVENTS, effective_events, mean, realizations_needed
 from ..stats.intervals import quantile_rank
@@ -553,11 +553,9 @@ def _shown_share(facts: Facts) -> str:
     """The share of the CPU in percent, with its interval where there are enough events."""
     if facts.get("share") is None:
         return "?"
-    percent = f"{100 * facts['share']:.3g}"
     if facts["count"] < MIN_EVENTS:
-        return percent
-    low, high = (100 * bound for bound in facts["share_interval"])
-    return f"{percent} [{low:.3g}, {high:.3g}]"
+        return f"{100 * facts['share']:.3g}"
+    return show_interval([100 * one for one in (facts["share"], *facts["share_interval"])], 3)
 
 
 def _collective_lines(facts: Facts) -> list[str]:

@@ -34,14 +34,15 @@ from . import style
 from .curves import draw_means, is_open
 
 if TYPE_CHECKING:
-    from ..compare_measured import Agreement, AgreementRow
+    from ..compare_measured import Agreement
     from ..noise_limit import NoiseLimitTable
     from ..predict import InferredNoise, Prediction
+    from ..results.compare import Comparison
     from ..schedule import ScheduleExplanation, ScheduleResult
 
-_MAX_TICKS = 12
 _AROUND = 1.3  # times the largest value is the end of a logarithmic axis
 _ROOM = 0.04  # of the axis, on either side
+_MAX_TICKS = 12
 _MAX_BINS = 100
 _BARS = "#9ecae1"
 
@@ -213,8 +214,8 @@ def draw_limits(found: NoiseLimitTable) -> Figure:
 
 
 def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
-    """The numbers of ranks that were simulated, or some of them."""
-    shown = ranks[:: -(-len(ranks) // _MAX_TICKS)]
+    """Mark the numbers of ranks that were simulated, or some of them, from the last one on."""
+    shown = ranks[:: -math.ceil(len(ranks) / _MAX_TICKS)]
     panel.xaxis.set_major_locator(FixedLocator(shown))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.set_xticklabels([f"{count:,}" for count in shown])
@@ -263,7 +264,7 @@ _OF_RANKS = {
     "late": ("arrives late", "#F5CE80", "//"),
     "noise": ("noise of its CPU", "#AAAAAA", ""),
     "waits_for_others": ("waits for others", "#8FBBD9", ""),
-    "waits_for_messages": ("waits for messages", "#80CEB9", ".."),
+    "waits_for_messages": ("waits for messages", "#80CEB9", "\\\\"),
 }
 """What is shown of a rank's time: field, words, color (none of a cause) and hatch."""
 
@@ -404,25 +405,10 @@ def _ratios(panel: Axes, found: Agreement) -> None:
     for name, look in zip(names, style.SERIES, strict=False):
         rows = [row for row in found.rows if row.what == name and row.measured.value > 0]
         at = [keys.index((row.ranks, row.bytes)) for row in rows]
-        values = np.array([row.ratio for row in rows])
-        ends = np.array([_ratio_ends(row) for row in rows]).reshape(-1, 2).T
-        for place, x in enumerate(at):  # as the table shows an end that is not known
-            for end, below in ((ends[0, place], True), (ends[1, place], False)):
-                if not np.isfinite(end):
-                    panel.annotate("?", (x, values[place]), (0, -5 if below else 5),
-                                   textcoords="offset points", fontsize=8, color=look.color,
-                                   ha="center", va="top" if below else "bottom")  # fmt: skip
-        ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
-        panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
-                       markersize=4, capsize=2, label=name)  # fmt: skip
-    panel.axhline(1, color=style.GREY, linewidth=0.8)
-    ratios = [row.ratio for row in found.rows if 0 < row.ratio < np.inf]
-    if ratios and max(ratios) > 8 * min(ratios):
-        style.log_axis(panel)
-    every = max(1, -(-len(keys) // 8))
-    panel.set_xticks(range(0, len(keys), every))
-    ticks = [f"{ranks:,}; {size:,} B" for ranks, size in keys[::every]]
-    panel.set_xticklabels(ticks, rotation=20 if len(ticks) > 3 else 0)
+        ratios = np.array([(row.ratio, row.ratio_low, row.ratio_high) for row in rows])
+        _ratio_points(panel, at, ratios.reshape(-1, 3), look, name)
+    labels = [f"{ranks:,}; {size:,} B" for ranks, size in keys]
+    _ratio_axes(panel, [row.ratio for row in found.rows], labels)
     panel.set_xlabel("ranks; bytes")
     panel.set_ylabel("simulated over measured")
     if any(row.verdict == UNKNOWN for row in found.rows):
@@ -434,16 +420,47 @@ def _ratios(panel: Axes, found: Agreement) -> None:
     panel.set_title(title, fontsize=9)
 
 
-def _ratio_ends(row: AgreementRow) -> tuple[float, float]:
-    """The least and the largest ratio of the two intervals; infinite where there is no bound."""
-    from ..compare_measured import UNKNOWN
+def draw_comparison(found: Comparison) -> Figure:
+    """Draw B over A with its interval in each cell; the interval holds 1 unless one is faster."""
+    figure, axes = style.new_figure([2.6], 1)
+    panel = axes[0, 0]
+    ratios = np.array([[*map(float, row.ratio)] for row in found.rows])
+    _ratio_points(panel, list(range(len(ratios))), ratios, style.SERIES[0], "")
+    _ratio_axes(panel, ratios[:, 0].tolist(), ["; ".join(row.labels) for row in found.rows])
+    panel.set_xlabel("; ".join(found.axes))
+    panel.set_ylabel("mean of B over mean of A")
+    faster = [sum(row.winner == side for row in found.rows) for side in "AB"]
+    told = [f"A = {found.a}", f"B = {found.b}",
+            f"A is faster in {faster[0]} of {counted(len(found.rows), 'cell')}, B in {faster[1]}",
+            f"{100 * found.confidence:g} % intervals, of all together"]  # fmt: skip
+    style.finish(figure, f"B over A: {found.observable}", told)
+    return figure
 
-    measured = row.measured
-    low, high = float(measured.low), float(measured.high)
-    if row.verdict == UNKNOWN:  # then only the simulated one has an interval
-        low = high = float(measured.value)
-    return (float(row.simulated.low) / high if np.isfinite(high) else -np.inf,
-            float(row.simulated.high) / low if low > 0 else np.inf)  # fmt: skip
+
+def _ratio_points(
+    panel: Axes, at: Sequence[int], ratios: npt.NDArray[np.float64], look: style.Look, name: str
+) -> None:
+    """Draw values with their ends (columns); ends that are not known as the table shows them."""
+    values, ends = ratios[:, 0], ratios[:, 1:].T
+    for place, x in enumerate(at):  # as the table shows an end that is not known
+        for end, below in ((ends[0, place], True), (ends[1, place], False)):
+            if not np.isfinite(end):
+                panel.annotate("?", (x, values[place]), (0, -5 if below else 5),
+                               textcoords="offset points", fontsize=8, color=look.color,
+                               ha="center", va="top" if below else "bottom")  # fmt: skip
+    ends = np.where(np.isfinite(ends), [values - ends[0], ends[1] - values], 0.0)
+    panel.errorbar(at, values, ends, color=look.color, marker=look.marker, linestyle="",
+                   markersize=4, capsize=2, label=name)  # fmt: skip
+
+
+def _ratio_axes(panel: Axes, ratios: Sequence[float], labels: Sequence[str]) -> None:
+    """Name places on the axis, or some of them, and mark where both are equal."""
+    panel.axhline(1, color=style.GREY, linewidth=0.8)
+    known = [ratio for ratio in ratios if 0 < ratio < np.inf]
+    if known and max(known) > 8 * min(known):
+        style.log_axis(panel)
+    shown = style.some_places(len(labels), -(-len(labels) // 8))
+    panel.set_xticks(shown, [labels[i] for i in shown], rotation=20 if len(shown) > 3 else 0)
 
 
 def draw_inferred(found: InferredNoise) -> Figure:

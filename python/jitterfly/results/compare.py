@@ -215,6 +215,8 @@ class Comparison(Answer):
         Column("winner", heading="winner", show=lambda winner: winner or "no winner"),
     )  # fmt: skip
 
+    picture = "answers.draw_comparison"
+
     def __repr__(self) -> str:
         won = [sum(row.winner == side for row in self.rows) for side in "AB"]
         return f"Comparison({counted(len(self.rows), 'row')}: A wins {won[0]}, B wins {won[1]})"

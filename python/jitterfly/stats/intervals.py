@@ -37,6 +37,31 @@ RARE_NOISE, RECORDING = "rare_noise", "recording"
 """Codes of caveats: noise that too few realizations met; a recording that is one of many."""
 
 
+_MAX_DIGITS = 6  # of a number with a narrow interval
+_EXACT = 13  # digits: what differs behind these are roundings
+
+
+def interval_digits(numbers: Iterable[float], least: int) -> int:
+    """Return how many digits, or `least`, show that the ends of an interval differ.
+
+    Up to 6, or more where the ends would be the same, unless that is rounding: no sample is
+    certain.
+
+    Examples
+    --------
+    >>> interval_digits([3.39871, 3.39842, 3.39903], 4), interval_digits([3.4, 3.0, 3.9], 4)
+    (5, 4)
+    """
+    known = sorted(number for number in numbers if math.isfinite(number))
+    width = known[-1] - known[0] if known else 0.0
+    if not width:
+        return least
+    needed = math.floor(math.log10(max(map(abs, known)))) + 1 - math.floor(math.log10(width))
+    low, high = (f"{end:.{_MAX_DIGITS}g}" for end in (known[0], known[-1]))
+    most = _MAX_DIGITS if low != high or needed > _EXACT else needed
+    return max(least, min(needed, most))
+
+
 class Caveat(NamedTuple):
     """A reason why the truth may lie farther away; the interval of the estimate allows for it.
 
@@ -94,9 +119,11 @@ class Estimate:
         return iter((self.value, self.low, self.high))
 
     def __format__(self, spec: str) -> str:
-        spec = spec or ".4g"
         rows = np.stack([np.ravel(x) for x in (self.value, self.low, self.high)], axis=1)
-        words = [f"{v:{spec}} [{low:{spec}}, {high:{spec}}]" for v, low, high in rows[:_SHOWN]]
+        words = []
+        for v, low, high in rows[:_SHOWN].tolist():
+            one = spec or f".{interval_digits((v, low, high), 4)}g"
+            words.append(f"{v:{one}} [{low:{one}}, {high:{one}}]")
         return ", ".join(words + ["..."] * (len(rows) > _SHOWN))
 
     def __str__(self) -> str:

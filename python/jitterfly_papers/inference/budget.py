@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import Report, show_time
+from jitterfly.answer import Report, show_interval, show_time
 from jitterfly.distributions import Constant
 from jitterfly.fields import MAX_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
@@ -168,8 +168,8 @@ class Budget(Report):
     def __repr__(self) -> str:
         p, asked = self.probability, self.question
         return (
-            f"Budget({self.state} p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}]: {asked.statistic} "
-            f"of the {asked.rank} of {asked.ranks:,} ranks up to "
+            f"Budget({self.state} p = {show_interval(p[:3], 4)}: {asked.statistic} of the "
+            f"{asked.rank} of {asked.ranks:,} ranks up to "
             f"{show_seconds(float(asked.latency))})"
         )
 
@@ -211,7 +211,7 @@ class Budget(Report):
         p = self.probability
         return [
             f"to keep {limit}, with L = {step} a step:",
-            f"at most p = {p.value:.4g} [{p.low:.4g}, {p.high:.4g}] at D = {delay}",
+            f"at most p = {show_interval(p[:3], 4)} at D = {delay}",
             _basis_of_interval(self),
             *under_way_note(question),
             P_IS_MORE,
@@ -509,4 +509,4 @@ def _shown_probability(found: Budget) -> str:
     p = found.probability
     if found.how == EXACT:
         return f"{p.value:.3g}"
-    return f"{p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"
+    return show_interval(p[:3], 3)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from jitterfly.answer import show_interval
 from jitterfly.distributions import Distribution, Empirical
 from jitterfly.fields import counted
 from jitterfly.measured import Detours, FormatError, Histogram, load
@@ -95,16 +96,15 @@ class RecordingBudget:
         p = self.probability
         least, value, most = sorted(map(self.rarer, p[:3]))
         lines = [head, f"to keep {asked}:",
-                 f"at most p = {p.value:.3g} [{p.low:.3g}, {p.high:.3g}]"]  # fmt: skip
+                 f"at most p = {show_interval(p[:3], 3)}"]  # fmt: skip
         if value > 1:
-            message = f"detours must become {value:.3g} [{least:.3g}, {most:.3g}] times rarer"
+            message = f"detours must become {show_interval((value, least, most), 3)} times rarer"
             if least <= 1:
                 message += ": the measured rate is about at the limit"
         else:
             often = [1 / x if x else math.inf for x in (value, most, least)]
             met = "met as it is" if most < 1 else "about at the limit"
-            message = (f"{met}: detours may become {often[0]:.3g} [{often[1]:.3g}, "
-                    f"{often[2]:.3g}] times as frequent")  # fmt: skip
+            message = f"{met}: detours may become {show_interval(often, 3)} times as frequent"
         if self.realizations:
             how = (f"{100 * self.confidence:g} % interval of the Monte Carlo error, "
                    f"{self.realizations:,} realizations, and for few detours")  # fmt: skip

@@ -22,7 +22,7 @@ from jitterfly.distributions import Exponential
 from jitterfly.fields import parameter, shorten
 from jitterfly.noise import StepNoise
 from jitterfly.optional_packages import special
-from jitterfly.stats.intervals import check_confidence
+from jitterfly.stats.intervals import check_confidence, interval_digits
 from jitterfly.units import (
     Time,
     common_unit,
@@ -547,15 +547,20 @@ def _shown_bounds(value: Bounds, unit: str, fitted: Fit) -> str:
         return f"{shown_amount(value.value, unit)}  (given)"
     if fitted.verdict == NO_FIT:
         return f"{shown_amount(value.value, unit)}  (the closest)"
-    low, high = shown_amount(value.low, unit), shown_amount(value.high, unit)
-    if math.isinf(value.high):
-        return f"{shown_amount(value.value, unit)}  [{low}, no upper end]"
-    return f"{shown_amount(value.value, unit)}  [{low}, {high}]"
+    shown, low, high = shown_bounds(value, unit)
+    return f"{shown}  [{low}, {high}]"
 
 
-def shown_amount(value: float, unit: str) -> str:
+def shown_bounds(bounds: Bounds, unit: str) -> list[str]:
+    """A value and its ends, with as many digits as show that they differ."""
+    digits = interval_digits(bounds[:3], 3)
+    return ["no upper end" if math.isinf(one) else shown_amount(one, unit, digits)
+            for one in bounds[:3]]  # fmt: skip
+
+
+def shown_amount(value: float, unit: str, digits: int = 3) -> str:
     """A time with its unit, or a number."""
-    return show_seconds(value, 3) if unit == "s" else f"{value:.3g}"
+    return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
 
 
 def _point_lines(fitted: Fit) -> list[str]:

@@ -30,6 +30,7 @@ from .fit import (
     CurveFit,
     misfit_limit,
     shown_amount,
+    shown_bounds,
 )
 from .scaling_curves import Curve
 from .step_noise_models import ASSUMED, IN_STEP, Model, make_model
@@ -129,8 +130,7 @@ class TwoSourceFit(CurveFit):
         width = max(len(name) for name, _ in _NAMES.values())
         for name, one in self.bounds.items():
             text, sign = _NAMES[name]
-            value, low, high = (shown_amount(x, _unit(name)) for x in one[:3])
-            high = "no upper end" if math.isinf(one.high) else high
+            value, low, high = shown_bounds(one, _unit(name))
             ends = "(given)" if one.fixed else f"[{low}, {high}]"
             if self.verdict == NO_FIT and not one.fixed:
                 ends = "(the closest)"
