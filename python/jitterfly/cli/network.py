@@ -224,8 +224,8 @@ def _info(chosen: argparse.Namespace) -> None:
     dropped = f", {network.dropped} routes dropped" if isinstance(network, NetworkMap) else ""
     print(f"routing: {network.routing_name}{dropped}")
     print(
-        f"effective bisection bandwidth: {found:.4f} of a link's (half of them sends to the "
-        "other half: the mean of 1 / w, w the messages on the busiest link of a route; 95 %, "
+        f"effective bisection bandwidth: {found:.4f} of a link's (half of the hosts send to "
+        "the others: mean of 1 / w, w the messages on the busiest link of a route; 95 %, "
         f"{chosen.realizations} realizations)"
     )
 
