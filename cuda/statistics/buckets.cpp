@@ -82,8 +82,9 @@ void coarsen(Histogram& found) {
   std::array<std::size_t, kCoarsest + 1> joined{};  // from this level on, with the one before
   for (std::size_t i = 1; i < buckets.size(); ++i) {
     const Tick a = buckets[i - 1].start, b = buckets[i].start;
+    const Size size = size_of(a) | size_of(b);
     const int differ = static_cast<int>(std::bit_width(size_of(a) ^ size_of(b)));
-    const bool alike = differ <= kCoarsest && start_of(a, differ) == start_of(b, differ);
+    const bool alike = (a ^ b) >= 0 && differ <= shift_of(size, kCoarsest);
     joined[static_cast<std::size_t>(alike ? differ : 0)] += alike;
   }
   std::size_t left = buckets.size();

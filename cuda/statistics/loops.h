@@ -24,9 +24,11 @@ struct Loops {
   // Digits of 32 bits of x - base; the second ones where `second` is not null.
   void (*split)(const Tick* x, Tick base, std::size_t n, std::uint32_t* first,
                 std::uint32_t* second);
-  // The sum of products of two digits of a block. Where they are below 2^28, no sum overflows.
-  std::uint64_t (*dot_narrow)(const std::uint32_t* a, const std::uint32_t* b);
-  // The same of any digits: the sums of both halves of the products.
+  // The sums of products of a digit of a block and each of several, whose blocks follow each other.
+  // All are below 2^28, so that no sum overflows.
+  void (*dot_narrow)(const std::uint32_t* a, const std::uint32_t* b, std::size_t several,
+                     std::uint64_t* sums);
+  // The same of any two digits: the sums of both halves of the products.
   void (*dot)(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t* low,
               std::uint64_t* high);
   // The sum of products of three digits: sums[0] + 2^32 sums[1] + 2^64 sums[2].

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cpu/simd_philox.h"
+
 namespace jf::statistics {
 namespace {
 
@@ -72,10 +74,44 @@ void split(const Tick* __restrict x, Tick base, std::size_t n, Digit* __restrict
     second[r] = static_cast<Digit>((static_cast<Word>(x[r]) - less) >> 32);
 }
 
-Word dot_narrow(const Digit* __restrict a, const Digit* __restrict b) {
-  Word total = 0;
-  for (std::size_t r = 0; r < kBlock; ++r) total += Word{a[r]} * b[r];
-  return total;
+// Calls use(i) for each register of a block of digits. Multiplications read the low half of each of
+// its lanes: the digits of even realizations. `high_halves` brings those of odd ones there.
+template <class Use>
+[[gnu::always_inline]] inline void for_each_register(const Use& use) {
+  for (std::size_t i = 0; i < kBlock; i += 2 * kLanes) use(i);
+}
+
+[[gnu::always_inline]] inline ULanes load(const void* from) {
+  ULanes found;
+  __builtin_memcpy(&found, from, sizeof found);
+  return found;
+}
+
+[[gnu::always_inline]] inline Word total(ULanes lanes) {
+  Word sum = 0;
+  for (int k = 0; k < kLanes; ++k) sum += lanes[k];
+  return sum;
+}
+
+// Of one digit and `several` others.
+template <std::size_t several>
+[[gnu::always_inline]] inline void dot_some(const Digit* a, const Digit* b, Word* sums) {
+  ULanes found[several] = {};
+  for_each_register([&](std::size_t i) {
+    const ULanes x = load(a + i), odd = high_halves(x);
+    for (std::size_t j = 0; j < several; ++j) {
+      const ULanes y = load(b + j * kBlock + i);
+      found[j] += multiply32(x, y) + multiply32(odd, high_halves(y));
+    }
+  });
+  for (std::size_t j = 0; j < several; ++j) sums[j] = total(found[j]);
+}
+
+void dot_narrow(const Digit* a, const Digit* b, std::size_t several, Word* sums) {
+  constexpr std::size_t kAtOnce = 6;
+  for (; several >= kAtOnce; several -= kAtOnce, b += kAtOnce * kBlock, sums += kAtOnce)
+    dot_some<kAtOnce>(a, b, sums);
+  for (; several > 0; --several, b += kBlock) dot_some<1>(a, b, sums++);
 }
 
 void dot(const Digit* __restrict a, const Digit* __restrict b, Word* low, Word* high) {
@@ -105,16 +141,20 @@ void dot_three(const Digit* __restrict a, const Digit* __restrict b, const Digit
   sums[2] = high;
 }
 
-void dot_three_narrow(const Digit* __restrict a, const Digit* __restrict b,
-                      const Digit* __restrict c, Word* sums) {
-  Word low = 0, high = 0;
-  for (std::size_t r = 0; r < kBlock; ++r) {
-    const Word product = Word{a[r]} * b[r];
-    low += Word{static_cast<Digit>(product) & ((Digit{1} << kNarrow) - 1)} * c[r];
-    high += Word{static_cast<Digit>(product >> kNarrow)} * c[r];
-  }
-  sums[0] = low;
-  sums[1] = high;
+void dot_three_narrow(const Digit* a, const Digit* b, const Digit* c, Word* sums) {
+  ULanes low = {}, high = {};
+  const auto add = [&](ULanes x, ULanes y, ULanes z) {
+    const ULanes product = multiply32(x, y);
+    low += multiply32(product & ((Word{1} << kNarrow) - 1), z);
+    high += multiply32(product >> kNarrow, z);
+  };
+  for_each_register([&](std::size_t i) {
+    const ULanes x = load(a + i), y = load(b + i), z = load(c + i);
+    add(x, y, z);
+    add(high_halves(x), high_halves(y), high_halves(z));
+  });
+  sums[0] = total(low);
+  sums[1] = total(high);
 }
 
 void compare(const Tick* __restrict x, const Tick* __restrict y, std::size_t n,
@@ -143,14 +183,34 @@ void add_scaled(const Tick* __restrict from, std::size_t n, Tick coefficient,
     out[r] = static_cast<Tick>(static_cast<Word>(out[r]) + times * static_cast<Word>(from[r]));
 }
 
-void quotients(const Tick* __restrict x, const Tick* __restrict y, std::size_t n, double one,
-               double most, Tick* __restrict out) {
-  for (std::size_t r = 0; r < n; ++r) {
-    double quotient = static_cast<double>(x[r]) / static_cast<double>(y[r]);
-    quotient = x[r] == 0 && y[r] == 0 ? 1.0 : quotient;
-    double multiple = std::nearbyint(quotient * one);
-    multiple = multiple > most ? most : multiple;
-    out[r] = static_cast<Tick>(multiple < -most ? -most : multiple);
+void quotients(const Tick* x, const Tick* y, std::size_t n, double one, double most, Tick* out) {
+  typedef double Doubles __attribute__((vector_size(8 * kLanes)));
+  // A number whose size is below 2^51 is in the last digits of its sum with this, as an integer or
+  // as a double: that converts, and rounds to the nearest.
+  constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52
+  constexpr Word kBits = __builtin_bit_cast(Word, kShift), kNear = Word{1} << 51;
+  const Doubles unit = Doubles{} + one;
+  std::size_t r = 0;
+  for (std::size_t end = r; r < n; r = end) {
+    if (end = r + kLanes; end <= n) {
+      const ULanes a = load(x + r), b = load(y + r);
+      const Doubles top = (Doubles)(a + kBits) - kShift, bottom = (Doubles)(b + kBits) - kShift;
+      const ULanes equal = (ULanes)((a | b) == 0);  // 0 / 0
+      const ULanes found = ((ULanes)(top / bottom * one) & ~equal) | ((ULanes)unit & equal);
+      const Doubles size = (Doubles)(found & ~Word{0} >> 1);
+      const ULanes far = ((a + kNear) | (b + kNear)) >> 52;
+      if (!any((Lanes)(far != 0) | ~(size < static_cast<double>(kNear)))) {
+        const ULanes multiples = (ULanes)((Doubles)found + kShift) - kBits;
+        __builtin_memcpy(out + r, &multiples, sizeof multiples);
+        continue;
+      }
+    }
+    for (end = end < n ? end : n; r < end; ++r) {
+      const double quotient = static_cast<double>(x[r]) / static_cast<double>(y[r]);
+      double multiple = std::nearbyint((x[r] == 0 && y[r] == 0 ? 1.0 : quotient) * one);
+      multiple = multiple > most ? most : multiple;
+      out[r] = static_cast<Tick>(multiple < -most ? -most : multiple);
+    }
   }
 }
 
@@ -178,7 +238,8 @@ void number(const Tick* __restrict x, std::size_t n, int level, bool far, Digit 
   constexpr int kKept = kDigits - 1;
   if (far) {
     first -= static_cast<Digit>(level) << kKept;
-    for (std::size_t r = 0; r < n; ++r) out[r] = static_cast<Digit>(x[r] >> level) - first;
+    for (std::size_t r = 0; r < n; ++r)
+      out[r] = static_cast<Digit>(static_cast<Word>(x[r]) >> level) - first;
     return;
   }
   for (std::size_t r = 0; r < n; ++r) {

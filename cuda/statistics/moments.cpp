@@ -56,17 +56,15 @@ struct Block {
   }
 
   void add(const Loops& loops, std::vector<Sum>& sums, std::vector<Sum>& products) {
+    std::vector<std::uint64_t> narrow(width);
     std::size_t pair = 0;
     for (std::size_t i = 0; i < width; ++i) {
       sums[i] += loops.sum(digit(i));
+      if (bits <= kNarrow) loops.dot_narrow(digit(i), digit(i), width - i, narrow.data());
       for (std::size_t j = i; j < width; ++j) {
-        if (bits <= kNarrow) {
-          products[pair++] += loops.dot_narrow(digit(i), digit(j));
-        } else {
-          std::uint64_t lower, upper;
-          loops.dot(digit(i), digit(j), &lower, &upper);
-          products[pair++] += lower + (Sum{upper} << kDigit);
-        }
+        std::uint64_t lower = narrow[j - i], upper = 0;
+        if (bits > kNarrow) loops.dot(digit(i), digit(j), &lower, &upper);
+        products[pair++] += lower + (Sum{upper} << kDigit);
       }
     }
   }
