@@ -168,8 +168,7 @@ void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
   const SampleColumns samples = samples_of(values);
   const auto pack_as = [&]<class Offset>(Offset) {
     auto* out = static_cast<Offset*>(packed.mutable_data());
-    const auto call = by_rows ? jf::statistics::pack<Offset> : jf::statistics::pack_columns<Offset>;
-    jf::without_gil([&] { call(samples, base.data(), out); });
+    jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out, by_rows); });
   };
   switch (packed.itemsize()) {
     case 1:

@@ -74,20 +74,17 @@ void split(const Tick* __restrict x, Tick base, std::size_t n, Digit* __restrict
     second[r] = static_cast<Digit>((static_cast<Word>(x[r]) - less) >> 32);
 }
 
-// Calls use(i) for each register of a block of digits. Multiplications read the low half of each of
-// its lanes: the digits of even realizations. `high_halves` brings those of odd ones there.
-template <class Use>
-[[gnu::always_inline]] inline void for_each_register(const Use& use) {
-  for (std::size_t i = 0; i < kBlock; i += 2 * kLanes) use(i);
-}
+constexpr std::size_t kHalves = 2 * kLanes;  // digits in a register
 
-[[gnu::always_inline]] inline ULanes load(const void* from) {
+// Multiplications read the low half of each lane: the digits of even realizations. `high_halves`
+// brings those of odd ones there.
+JF_HD ULanes load(const void* from) {
   ULanes found;
   __builtin_memcpy(&found, from, sizeof found);
   return found;
 }
 
-[[gnu::always_inline]] inline Word total(ULanes lanes) {
+JF_HD Word total(ULanes lanes) {
   Word sum = 0;
   for (int k = 0; k < kLanes; ++k) sum += lanes[k];
   return sum;
@@ -95,15 +92,15 @@ template <class Use>
 
 // Of one digit and `several` others.
 template <std::size_t several>
-[[gnu::always_inline]] inline void dot_some(const Digit* a, const Digit* b, Word* sums) {
+JF_HD void dot_some(const Digit* a, const Digit* b, Word* sums) {
   ULanes found[several] = {};
-  for_each_register([&](std::size_t i) {
+  for (std::size_t i = 0; i < kBlock; i += kHalves) {
     const ULanes x = load(a + i), odd = high_halves(x);
     for (std::size_t j = 0; j < several; ++j) {
       const ULanes y = load(b + j * kBlock + i);
       found[j] += multiply32(x, y) + multiply32(odd, high_halves(y));
     }
-  });
+  }
   for (std::size_t j = 0; j < several; ++j) sums[j] = total(found[j]);
 }
 
@@ -148,11 +145,11 @@ void dot_three_narrow(const Digit* a, const Digit* b, const Digit* c, Word* sums
     low += multiply32(product & ((Word{1} << kNarrow) - 1), z);
     high += multiply32(product >> kNarrow, z);
   };
-  for_each_register([&](std::size_t i) {
+  for (std::size_t i = 0; i < kBlock; i += kHalves) {
     const ULanes x = load(a + i), y = load(b + i), z = load(c + i);
     add(x, y, z);
     add(high_halves(x), high_halves(y), high_halves(z));
-  });
+  }
   sums[0] = total(low);
   sums[1] = total(high);
 }
