@@ -270,7 +270,8 @@ class NoiseLimitTable(Answer):
         limit: dict[str, Any] = {self.field: f"{longest.value.value!r}s"}
         found = replace(looked_for, **limit)
         others = [one for one in self.case.noise if one is not looked_for]
-        return steady_notes(replace(self.case, noise=[found, *others]), longest.noise_free)
+        case = self.case
+        return steady_notes([found, *others], case.cycles, case.compute_time, longest.noise_free)
 
     def _one_cycle_notes(self) -> list[Note]:
         """Say what the time of one collective is, where more than one rank takes part."""

@@ -249,7 +249,7 @@ class SlowdownTable(Answer):
         if not drawn:
             add("nothing_drawn", "no noise that acts here is drawn: all realizations are the same")
         text += start_notes(case.noise, case.cycles, case.compute_time)
-        text += steady_notes(case, self.rows[-1].noise_free)
+        text += steady_notes(case.noise, case.cycles, case.compute_time, self.rows[-1].noise_free)
         if any(isinstance(one, Congestion) for one in case.noise):
             add("congestion", "without noise no link is shared, not even by the ranks' own "
                 "messages: what others add, a comparison with `ratio` = 0 tells")  # fmt: skip
@@ -631,20 +631,22 @@ def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> lis
     return [Note("fresh_start", told)]
 
 
-def steady_notes(case: Case, simulated: float) -> list[Note]:
+def steady_notes(
+    noise: Sequence[Noise], cycles: int, compute_time: float, simulated: float
+) -> list[Note]:
     """Make a note where what is under way at the start weighs more than in a long run.
 
     `simulated` is the time of all cycles without noise, seconds.
     """
-    longest = max([0.0, *(one.longest_under_way() for one in case.noise
+    longest = max([0.0, *(one.longest_under_way() for one in noise
                           if not begins_after(one, simulated))])  # fmt: skip
     if not simulated or longest <= simulated / _LONG_RUN:
         return []
-    needed = math.ceil(_LONG_RUN * longest / (simulated / case.cycles))
-    count = counted(case.cycles, "cycle")
+    needed = math.ceil(_LONG_RUN * longest / (simulated / cycles))
+    count = counted(cycles, "cycle")
     remedy = f"take {parameter('cycles', needed)} or more"
     if needed > MAX_CYCLES:
-        which = f"{'a longer' if case.compute_time else 'the'} {parameter('compute_time')}"
+        which = f"{'a longer' if compute_time else 'the'} {parameter('compute_time')}"
         remedy = f"give {which} between collectives, and more cycles"
     told = (
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "

@@ -39,7 +39,7 @@ from ..fields import FieldError, counted, field_error, first_few, parameter
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
 from ..question import call_of
-from ..slowdown import no_hosts_notes, start_notes
+from ..slowdown import no_hosts_notes, start_notes, steady_notes
 from ..stats import Estimate
 from ..syntax import read_count, read_size
 from ..units import common_unit, show_seconds, show_size
@@ -352,6 +352,12 @@ class Advice(Answer):
                 *notes_of("recording", self.cells[-1].recordings if self.cells else ()),
             ]
         shown = [
+            *steady_notes(
+                question.noise,
+                question.cycles,
+                question.compute_time,
+                min((one.ranking[0].noise_free for one in self.cells if one.ranking), default=0.0),
+            ),
             Note("summary", self.summary()),
             *sure,
             *notes_of("shared_card", _cards_in_words(question)),
