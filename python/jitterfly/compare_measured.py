@@ -22,7 +22,7 @@ from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_fo
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show, show_time
 from .case import Case, leaves_switches
 from .faster_algorithm import algorithm_cautions
-from .fields import MAX_REALIZATIONS, check_numbers, parameter, reads_as_number, shorten
+from .fields import MAX_REALIZATIONS, FieldError, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
@@ -155,6 +155,14 @@ def _shown_ratio(row: AgreementRow) -> str:
 def _show(estimate: Estimate, unit: str) -> str:
     # A mean of an unknown number of iterations has no interval.
     return show_time(estimate if estimate.realizations else float(estimate.value), unit)
+
+
+SKIP = Count(
+    "how many of the first iterations are left out, such as 1 of warm-up",
+    default=0,
+    low=0,
+    high=MAX_ITERATIONS,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,6 +325,7 @@ class CompareMeasuredQuestion(EngineParameters):
         usual="s",
         allowed=tuple(UNITS),
     )
+    skip: Count = SKIP
     clock: Choice[str | None] = Choice(
         "what a measured time is: common (from when all ranks begin at once until the last has the "
         "result), own (of each rank since it left a barrier, the longest of these) or own_mean "
@@ -417,6 +426,8 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
 
     on_clock = _remarks_on_clock(timed, clock, given=asked.clock is not None)
     if isinstance(content, CollectiveTable):
+        if asked.skip:
+            raise FieldError("skip", f" must be 0 for a table, which has means, got {asked.skip}")
         if clock == OWN:
             raise ValueError(
                 "clock must be own_mean or common for a table, which has means over ranks; got own"
@@ -427,7 +438,7 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
         )  # fmt: skip
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock,
                          asked.library)  # fmt: skip
-    series, simulated = Series(content), np.sort(samples(timed))
+    series, simulated = Series(without_first(content, asked.skip)), np.sort(samples(timed))
     levels: tuple[float, ...] = (*LEVELS, RARE)
     if min(series.effective(RARE), len(simulated)) < realizations_needed(
         RARE, _each(confidence, levels)
@@ -451,8 +462,27 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
 compare_measured = call_of(CompareMeasuredQuestion, _answer, "compare_measured")
 
 
+def warm_up_notes(series: Series) -> list[Note]:
+    """Say first that the first iterations are unlike the others."""
+    first = series.warm_up
+    if not first:
+        return []
+    longest = float(series.samples[:first].max())
+    which, them = ("iteration", "it") if first == 1 else (f"{first} iterations", "them")
+    told = (
+        f"the first {which} took up to {show_seconds(longest, 3)}, "
+        f"{longest / np.median(series.ascending):.2g} times the median. Is that warm-up? "
+        f"{parameter('skip', first)} leaves {them} out, on which mean and p99.9 can depend"
+    )
+    return [Note("warm_up", told, FIRST)]
+
+
 def _remarks_on_times(series: Series, effective: float) -> list[Note]:
-    """Say how far the measured times depend on each other, and are sorted."""
+    """Say whether they begin with warm-up, are sorted, and how far they depend on each other."""
+    return [*warm_up_notes(series), *_remarks_on_order(series, effective)]
+
+
+def _remarks_on_order(series: Series, effective: float) -> list[Note]:
     count = len(series.ascending)
     if series.is_sorted and series.ascending[0] < series.ascending[-1]:
         told = ("the measured times are sorted, which hides whether they depend on each other: "
@@ -697,8 +727,17 @@ class _Chosen(NamedTuple):
     iterations: int | None
 
 
-def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
+def without_first(times: Floats, skip: int) -> Floats:
+    """Return the times without the first ones; raise ValueError if none is left."""
+    if skip >= len(times):
+        raise FieldError("skip", f" must be below the {len(times):,} iterations, got {skip}")
+    return times[skip:]
+
+
+def read_times(measured: _Measured, unit: str | None, case: Case, skip: int = 0) -> Floats:
     """Read the times of a case's collective, one for each iteration, in the order of measurement.
+
+    `skip` of them are left out.
 
     Raises
     ------
@@ -714,7 +753,7 @@ def read_times(measured: _Measured, unit: str | None, case: Case) -> Floats:
             "`jitterfly compare-measured` takes a table of means; "
             "`jitterfly fit FILE@RANKS FILE@RANKS ...` takes tables of several numbers of ranks"
         )
-    return content
+    return without_first(content, skip)
 
 
 def largest_ranks_in(path: Path) -> int | None:

@@ -24,7 +24,7 @@ from .algorithms.algorithm import MAX_ROUNDS
 from .algorithms.library_choice import LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import Case
-from .compare_measured import UNITS, read_times
+from .compare_measured import SKIP, UNITS, read_times, warm_up_notes
 from .distributions import Empirical, Exponential
 from .faster_algorithm import algorithm_cautions
 from .fields import MAX_REALIZATIONS, FieldError, naming_fields, parameter, shorten
@@ -179,6 +179,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         usual="s",
         allowed=tuple(UNITS),
     )
+    skip: Count = SKIP
     sizes: SizedTimes = SizedTimes(
         "measured times on another number of ranks of the same machine, which share its noise, and "
         "whose base times tell that of more ranks; may be given several times",
@@ -229,7 +230,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
 
     def read(self, measured: Any, ranks: int) -> Floats:
         """Read the measured times on `ranks` ranks, seconds."""
-        return read_times(measured, self.unit, self.case_of(ranks))
+        return read_times(measured, self.unit, self.case_of(ranks), self.skip)
 
     def hits(self) -> Hits:
         """Tell base and noise apart."""
@@ -443,6 +444,7 @@ def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
     """Say first where noise that hits iterations independently can not explain the times."""
     bursts, share = hits.bursts, hits.exceeding / hits.count
     notes = notes_of("bad_algorithm", algorithm_cautions([asked.case_of(asked.ranks)]), FIRST)
+    notes += warm_up_notes(hits.series)
     if bursts.dependent:
         told = (
             f"hits come in bursts: those of neighbouring iterations have a correlation of "
@@ -1188,7 +1190,7 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
     for what, q in (("mean", None), *((f"p{100 * q:g}", q) for q in LEVELS)):
         estimates = [
             None if one is None
-            else one.mean(asked.confidence) if q is None
+            else one.mean(asked.confidence).bounded(one.ascending[0]) if q is None
             else one.quantile(q, asked.confidence)
             for one in series.values()
         ]  # fmt: skip

@@ -159,6 +159,23 @@ def test_a_base_of_several_times_is_named(apart, told):
         assert "the base time is no single time: without hits it spreads by up" in str(notes[0])
 
 
+def test_warm_up_is_named_and_left_out():
+    """A first iteration of 20 times the rest, as benchmarks have it that do not leave it out."""
+    times = with_spread(times_under(NOISE, count=FEW))
+    late = np.concatenate([[20 * QUIET], times])
+    found = jf.infer_noise(late, RANKS, **OPTIONS)
+    assert [note.code for note in found.cautions()] == ["warm_up"]
+    assert "times the median. Is that warm-up? `skip` = 1 leaves it out" in str(found.cautions()[0])
+    left = jf.infer_noise(late, RANKS, skip=1, **OPTIONS)
+    assert left.cautions() == []
+    assert repr(left.rows) == repr(jf.infer_noise(times, RANKS, **OPTIONS).rows)
+    with pytest.raises(ValueError, match=rf"skip must be below the {FEW + 1:,} iterations, got"):
+        jf.infer_noise(late, RANKS, skip=FEW + 1, **OPTIONS)
+    # Of the measured mean, too, the interval ends at the shortest of the iterations.
+    row = jf.predict(late, RANKS, to=2 * RANKS, **OPTIONS).rows[0]
+    assert late.min() - np.median(late) < row.measured.low
+
+
 def test_bursts_are_named_and_widen_intervals():
     """The same times, in two orders: hits alone, or together in a part of the time."""
     times = times_under(NOISE, count=4000)

@@ -90,3 +90,20 @@ def test_sorted_samples_count_as_independent():
         series = Series(one)
         assert series.is_sorted
         assert series.effective() == series.effective(0.5) == 400
+
+
+def test_warm_up_is_of_the_first_alone():
+    """A long first sample of many; none of few, of sorted ones, or that is below twice the median.
+
+    Of independent samples one series in 200 begins with the longest of its 200.
+    """
+    rng = np.random.default_rng(1)
+    usual = 1 + rng.exponential(size=999)
+    for first, count in (([50.0], 1), ([40.0, 60.0], 2), ([], 0), ([1.5], 0), ([1.5, 90.0], 0)):
+        assert Series(np.append(first, usual[usual < 7])).warm_up == count
+    assert Series(np.append([50.0], usual[:20])).warm_up == 0
+    assert Series(np.sort(np.append([50.0], usual))[::-1]).warm_up == 0
+    assert Series(np.append([1.99], np.tile([0.99, 1.0, 1.01], 50))).warm_up == 0
+    drawn = rng.lognormal(sigma=2, size=(2000, 200))
+    found = sum(Series(one).warm_up > 0 for one in drawn)
+    assert found <= 24  # 10 are due; more once in 10^4 runs

@@ -44,6 +44,23 @@ def test_the_same_distribution_is_not_told_apart():
     assert apart <= 8
 
 
+def test_warm_up_is_named_and_left_out(tmp_path):
+    times = sampled()
+    late = np.concatenate([[3 * times.max(), 2 * times.max()], times])
+    found = jf.compare_measured(late, CASE, realizations=100)
+    [caution] = found.cautions()
+    assert caution.code == "warm_up"
+    assert caution.startswith("the first 2 iterations took up to ")
+    assert "`skip` = 2 leaves them out" in caution
+    left = jf.compare_measured(late, CASE, realizations=100, skip=2)
+    assert left.cautions() == []
+    assert repr(left.rows) == repr(jf.compare_measured(times, CASE, realizations=100).rows)
+    with pytest.raises(ValueError, match="skip must be below the 502 iterations, got 502"):
+        jf.compare_measured(late, CASE, realizations=100, skip=502)
+    with pytest.raises(ValueError, match="skip must be 0 for a table, which has means, got 1"):
+        jf.compare_measured(OSU, CASE, realizations=100, skip=1)
+
+
 def test_what_is_off_is_named():
     """Twice the noise: the simulated times are too long; half of it: too short."""
     loud = replace(CASE, noise=[jf.StepNoise(jf.Exponential("2us"))])

@@ -38,6 +38,7 @@ _MAX_SAMPLES = (
     2**20
 )  # of a longer series, the first ones: their transform is quick and fits into memory
 _LAGS = 8  # the longest lag is this part of the series
+_TELL_WARM_UP = 30  # samples
 _WINDOW = 5  # autocorrelation times, whose autocorrelations are summed
 _SIGNIFICANT = 4.0  # standard deviations of a sum of autocorrelations of independent samples
 
@@ -124,24 +125,39 @@ class Series:
         steps = np.diff(samples)
         self.is_sorted = bool((steps >= 0).all() or (steps <= 0).all())
         self.ascending: Floats = np.sort(samples)
-        self._samples = samples
+        self.samples = samples
         self._times: dict[float, float] = {}
+
+    @cached_property
+    def warm_up(self) -> int:
+        """How many of the first samples in a row are the longest, and above twice the median.
+
+        One in 500 of the others may be longer. Of fewer than 30 samples, and of sorted ones, it is
+        not told.
+        """
+        count = len(self.samples)
+        if self.is_sorted or count < _TELL_WARM_UP:
+            return 0
+        shortest = np.minimum.accumulate(self.samples[: count // 2])
+        longest = self.ascending[::-1][max(count // 500, 1) - 1 :]
+        alike = shortest >= np.maximum(longest[: len(shortest)], 2 * self._value(0.5))
+        return int(alike.nonzero()[0].max(initial=-1)) + 1
 
     def effective(self, q: float | None = None) -> float:
         """Return how many independent samples it is worth for quantile `q`, or for the mean."""
-        count = float(len(self._samples))
+        count = float(len(self.samples))
         if self.is_sorted:
             return count
         key = math.nan if q is None else q
         if key not in self._times:
-            series = self._samples if q is None else self._samples <= self._value(q)
+            series = self.samples if q is None else self.samples <= self._value(q)
             time = autocorrelation_time(series)
             self._times[key] = max(time, self._time_of_ranks)
         return max(count / self._times[key], 1.0)
 
     @cached_property
     def _time_of_ranks(self) -> float:
-        _, at, counts = np.unique(self._samples, return_inverse=True, return_counts=True)
+        _, at, counts = np.unique(self.samples, return_inverse=True, return_counts=True)
         return autocorrelation_time((np.cumsum(counts) - counts / 2)[at])
 
     def _value(self, q: float) -> float:
