@@ -130,7 +130,7 @@ class Series:
 
     @cached_property
     def warm_up(self) -> int:
-        """How many of the first samples in a row are the longest, and above twice the median.
+        """The number of first samples in a row that are the longest, and above twice the median.
 
         One in 500 of the others may be longer. Of fewer than 30 samples, and of sorted ones, it is
         not told.
