@@ -758,10 +758,6 @@ class PredictionRow(NamedTuple):
 _UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.95, 0)
 
 
-def _show_there(estimate: Estimate | None, unit: str) -> str:
-    return "" if estimate is None else show_time(estimate, unit)
-
-
 def _if_there(heading: str) -> Callable[[Any], str]:
     return lambda answer: heading if answer.rows[0].there is not None else ""
 
@@ -811,8 +807,8 @@ class Prediction(Answer):
                heading=lambda answer: f"measured, {answer.question.ranks:,} ranks"),
         Column("predicted", SECONDS, True,
                heading=lambda answer: f"predicted, {answer.question.to:,} ranks"),
-        Column("there", SECONDS, True, heading=_if_there("measured there"), show=_show_there,
-               csv=False),
+        Column("there", SECONDS, True, heading=_if_there("measured there"), csv=False,
+               show=lambda estimate, unit: "" if estimate is None else show_time(estimate, unit)),
         Column("there_csv", SECONDS, value=lambda _, row: row.there or _UNKNOWN, estimate=True,
                csv=("there_s", "there_low_s", "there_high_s")),
         Column("ratio", heading=_if_there("ratio"), doc="predicted over measured there",

@@ -325,12 +325,13 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         )
         for cell, name, summary in known
     ]
+    mean = next((f"{one.statistic} [{100 * one.mean.confidence:.6g} %]" for *_, one in known), "")
     header = (
         *(axis_title(results.study, axis) for axis in axes),
         "of",
         "realizations",
         "best T",
-        _with_unit(_number_kind(known[0][2]), unit) if known else "",
+        _with_unit(mean, unit),
         _with_unit("median", unit),
         _with_unit("5–95 %", unit),
         "target",
@@ -344,11 +345,6 @@ def _table(results: Results, group: str, names: list[str]) -> Table:
         tuple(header[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in rows),
     )
-
-
-def _number_kind(summary: CellSummary) -> str:
-    """The statistic of a table, with the confidence of its interval."""
-    return f"{summary.statistic} [{100 * summary.mean.confidence:.6g} %]"
 
 
 def _with_unit(heading: str, unit: str) -> str:
@@ -455,7 +451,9 @@ def check_new_page(path: Path, force: bool) -> None:
 
 def page(sections: Sequence[Section], title: str = "") -> str:
     """The page of some results."""
-    title = title or (sections[0].title if len(sections) == 1 else _count_in_words(sections))
+    if not title:
+        several = f"Report of {counted(len(sections), 'result')}"
+        title = sections[0].title if len(sections) == 1 else several
     now = datetime.datetime.now().astimezone()
     about = (
         ("results", f"{len(sections):,}"),
@@ -477,10 +475,6 @@ def page(sections: Sequence[Section], title: str = "") -> str:
     )
     main = (_section(name, one) for name, one in zip(names, sections, strict=True))
     return document(title, header, main, f"Made by jitterfly {__version__}, {now:%Y-%m-%d}.")
-
-
-def _count_in_words(sections: Sequence[Section]) -> str:
-    return f"Report of {counted(len(sections), 'result')}"
 
 
 def _section(name: str, content: Section) -> Html:

@@ -147,10 +147,6 @@ def _value_alone(estimate: Estimate | None, unit: str) -> str:
     return "" if estimate is None else show_time(float(estimate.value), unit)
 
 
-def _rare_heading(answer: Any) -> str:
-    return "" if all(row.p999 is None for row in answer.rows) else "p99.9"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SlowdownTable(Answer):
     """The answer of `slowdown`.
@@ -190,8 +186,11 @@ class SlowdownTable(Answer):
         Column("mean", SECONDS, True, heading="mean", doc="mean completion"),
         Column("p50", SECONDS, True, heading="p50", show=_value_alone, doc="median"),
         Column("p99", SECONDS, True, heading="p99", show=_value_alone),
-        Column("p99.9", SECONDS, True, heading=_rare_heading, show=_value_alone, csv=False,
-               value=lambda _, row: row.p999),
+        Column("p99.9", SECONDS, True, show=_value_alone, csv=False,
+               value=lambda _, row: row.p999,
+               heading=lambda answer: (
+                   "" if all(row.p999 is None for row in answer.rows) else "p99.9"
+               )),
         Column("slowdown", "", True, heading="slowdown (mean)", doc="mean over that without noise"),
         Column("lacks", SECONDS, doc="what the mean may lack of noise that is too rare"),
         Column("rare_events", value=lambda _, row: row.mean.events,

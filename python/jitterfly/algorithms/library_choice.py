@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ..fields import check_choice, did_you_mean, parameter, shorten
@@ -869,11 +869,6 @@ def _chunk_bytes(protocol: str, machine: _Machine) -> int:
     return chunk
 
 
-def _nccl_with_collnet(collective: str, machine: _Machine) -> LibraryChoice:
-    """The choice of NCCL with switches between nodes that combine (NCCL_COLLNET_ENABLE=1)."""
-    return _nccl(collective, machine, collnet=True)
-
-
 def _nccl(collective: str, machine: _Machine, *, collnet: bool = False) -> LibraryChoice:
     """The choice of NCCL 2.30 on H100 with NVLink in a node: what its model expects to be fastest.
 
@@ -919,7 +914,7 @@ _LIBRARIES: dict[str, tuple[str, Callable[[str, _Machine], LibraryChoice]]] = {
     "openmpi-5": ("Open MPI 5", _openmpi_5),
     "mpich-4": ("MPICH 4", _mpich),
     "mpich-5": ("MPICH 5", _mpich),
-    "nccl-2.30-collnet": ("NCCL 2.30 with CollNet", _nccl_with_collnet),
+    "nccl-2.30-collnet": ("NCCL 2.30 with CollNet", partial(_nccl, collnet=True)),
     "nccl-2.30": ("NCCL 2.30", _nccl),
 }
 # Of more ranks than an algorithm can list: how many it can, and what stands in.

@@ -43,13 +43,11 @@ def _in_plain_letters(error: UnicodeError) -> tuple[str, int]:
     return "".join(_PLAIN_LETTERS.get(letter, "?") for letter in lost), error.end
 
 
-def _warning_line(message: Warning | str, *_: Any, **__: Any) -> str:
-    return f"jitterfly: warning: {' '.join(str(message).split())}\n"
-
-
 def short_warnings() -> None:
     """Show a warning as a line of what it says, without the place in this program."""
-    warnings.formatwarning = _warning_line
+    warnings.formatwarning = lambda message, *_, **__: (
+        f"jitterfly: warning: {' '.join(str(message).split())}\n"
+    )
 
 
 def terminal_width() -> int:

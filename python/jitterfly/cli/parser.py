@@ -326,7 +326,7 @@ def _add_general(commands: Any, parser: argparse.ArgumentParser) -> None:
         epilog=_OF_COMPLETION,
     )
     completion.add_argument("shell", choices=SHELLS)
-    completion.set_defaults(run=_completion, parser=parser)
+    completion.set_defaults(run=lambda chosen: print(script(parser, chosen.shell)))
 
 
 def _help(chosen: argparse.Namespace) -> None:
@@ -347,10 +347,6 @@ def _info(chosen: argparse.Namespace) -> None:
         output.print_json("info", **info())
         return
     print("\n".join(info_lines()))
-
-
-def _completion(chosen: argparse.Namespace) -> None:
-    print(script(chosen.parser, chosen.shell))
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:

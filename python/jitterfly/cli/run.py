@@ -460,15 +460,12 @@ def _time_lines(costs: Any) -> list[str]:
     host = "the rest is the host's, as timed here"
     if not device.with_host:
         host = "the host's part is not known, as every cell is too large to be tried"
+    hours = _range(device.hours, lambda hours: f"{hours:.2g}" if hours >= 1e-3 else "under 0.001")
     return [
         f"time          {took} ({rate})",
         f"              {_about(device.seconds)} of it on one {device.card}; {host}",
-        f"GPU-hours     {_range(device.hours, _hours)}",
+        f"GPU-hours     {hours}",
     ]
-
-
-def _hours(hours: float) -> str:
-    return f"{hours:.2g}" if hours >= 0.001 else "under 0.001"
 
 
 _FEW_SHOWN = 6  # kinds of work

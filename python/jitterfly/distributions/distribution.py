@@ -251,11 +251,6 @@ def areas(line: Line) -> Floats:
     return (times[:-1] - times[1:]) * (above[:-1] + above[1:]) / 2
 
 
-def _constant_line(ticks: int) -> Line:
-    """Return the points of the distribution function of one value."""
-    return np.array([ticks, ticks]), np.array([0.0, 1.0])
-
-
 def _smooth_line(words: npt.NDArray[np.uint64]) -> Line:
     """Return the points of the distribution function of a smooth table (`smooth`)."""
     tail, body = words[: CELLS + 1], words[CELLS + 1 :]
@@ -277,7 +272,7 @@ def _pieces_line(edges: Any, top: Any, drop: Any) -> Line:
 
 
 _LINES: dict[str, Callable[..., Line]] = {
-    "constant": _constant_line,
+    "constant": lambda ticks: (np.array([ticks, ticks]), np.array([0.0, 1.0])),
     "smooth": _smooth_line,
     "samples": _samples_line,
     "pieces": _pieces_line,

@@ -274,8 +274,8 @@ class Observable(Component, ABC):
         """
         where = f"observables.{name}"
         sides = self.sides()
-        variants = {
-            side: select.variant_of(cases, _field_name(where, side))
+        variants = {  # a kind with one side has its fields at the top
+            side: select.variant_of(cases, where if side == "completion" else f"{where}.{side}")
             for side, select in sides.items()
         }
         by_side = {
@@ -441,11 +441,6 @@ def read_observable(name: str, value: Any) -> Observable:
             f"observables.{name} must be an observable or a table, got {shorten(value)}"
         )
     return Observable.from_dict(value, f"observables.{name}")
-
-
-def _field_name(where: str, side: str) -> str:
-    """The name of a side for errors; a kind with one side has its fields at the top."""
-    return ".".join(part for part in (where, side if side != "completion" else "") if part)
 
 
 def variants_named(chosen: Iterable[str], variants: Iterable[str]) -> set[str]:

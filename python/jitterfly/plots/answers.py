@@ -163,7 +163,8 @@ def _edges(times: npt.NDArray[np.float64], logarithmic: bool, width: float) -> A
     least, most = float(times.min()), float(times.max())
     if least == most:  # all alike: one bar, in whose middle the lines are
         return least + 0.2 * width * np.array([-0.5, 0.5])
-    edges = (np.geomspace if logarithmic else np.linspace)(least, most, _bins(times) + 1)
+    bins = int(np.clip(math.sqrt(len(times)), 10, _MAX_BINS))  # as many as an eye distinguishes
+    edges = (np.geomspace if logarithmic else np.linspace)(least, most, bins + 1)
     edges[[0, -1]] = least, most  # geomspace may round them
     return edges
 
@@ -219,11 +220,6 @@ def _mark_ranks(panel: Axes, ranks: list[int]) -> None:
     panel.xaxis.set_major_locator(FixedLocator(shown))
     panel.xaxis.set_minor_locator(NullLocator())
     panel.set_xticklabels([f"{count:,}" for count in shown])
-
-
-def _bins(times: npt.NDArray[np.float64]) -> int:
-    """Choose more bins for more realizations, but about as many as an eye can distinguish."""
-    return int(np.clip(math.sqrt(len(times)), 10, _MAX_BINS))
 
 
 def draw_samples(result: Result) -> Figure:
@@ -471,7 +467,8 @@ def draw_inferred(found: InferredNoise) -> Figure:
     style.draw_later_share(panel, found.hits.times, measured, "measured")
     later = found.simulated + base.time
     style.draw_later_share(panel, later, simulated, "base time and inferred noise")
-    _mark_base(panel, base.time + base.reach, "the base's spread ends")
+    end = base.time + base.reach
+    panel.axvline(end, color=style.GREY, linewidth=0.8, label="the base's spread ends")
     _later_axes(panel, "time")
     style.finish(figure, found.title(), found.subtitle())
     return figure
@@ -503,10 +500,6 @@ def draw_prediction(found: Prediction) -> Figure:
     _later_axes(panel, "time beyond the base time" if found.excess_alone else "time")
     style.finish(figure, found.title(), found.subtitle())
     return figure
-
-
-def _mark_base(panel: Axes, time: float, label: str) -> None:
-    panel.axvline(time, color=style.GREY, linewidth=0.8, label=label)
 
 
 def _later_axes(panel: Axes, along: str) -> None:

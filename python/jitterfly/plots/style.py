@@ -154,7 +154,8 @@ def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
         return
     # Matplotlib leaves 5 % free on each side.
     inches = width / 1.1 / (max(positions) - min(positions) or 1.0)
-    shown = _apart([inches * p for p in positions], [_letters(t) * _LETTER for t in texts])
+    widths = [(2 if "^" in text else len(text)) * _LETTER for text in texts]  # exponents are small
+    shown = _apart([inches * p for p in positions], widths)
     axes.set_xticks([positions[i] for i in shown], [texts[i] for i in shown])
 
 
@@ -176,11 +177,6 @@ def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
     axes.set_xticks([i + 1 for i in shown], [short[i] for i in shown])
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
-
-
-def _letters(text: str) -> int:
-    """The width of a tick's text in letters; an exponent is small."""
-    return 2 if "^" in text else len(text)
 
 
 def _apart(at: Sequence[float], widths: Sequence[float]) -> list[int]:

@@ -412,7 +412,8 @@ def _row(
         acting += [source for source in own if source not in counted]
     alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
     ratio = _with_undersampled(ratio, x, compared, unseen, alone)
-    if any(map(_is_unmet, (mean_a, mean_b))) and not same:
+    if not same and not (math.isfinite(mean_a.high) and math.isfinite(mean_b.high)):
+        # No realization shows what noise does to one of them.
         ratio = replace(ratio, low=-math.inf, high=math.inf)
     mean_a, mean_b = (
         shown_mean(mean, of, rare)
@@ -439,11 +440,6 @@ def _row(
             undersampled_in_words(alone),
         ),
     )
-
-
-def _is_unmet(mean: stats.Estimate) -> bool:
-    """Return whether no realization shows what noise does to a mean."""
-    return not math.isfinite(float(mean.high))
 
 
 def _hit_alone(

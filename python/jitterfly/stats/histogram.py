@@ -119,7 +119,8 @@ class Histogram:
 
     def _shifts(self) -> Integers:
         """The logarithm of each bucket's width."""
-        return np.minimum(_dropped_digits(_size(self.starts)), self.level)
+        sizes = np.abs(self.starts).view(np.uint64)  # also of -2^63
+        return np.minimum(_dropped_digits(sizes), self.level)
 
     def to_bytes(self) -> bytes:
         """Level, how many buckets, min, max, starts, counts: in the fewest bytes that hold each."""
@@ -142,10 +143,6 @@ class Histogram:
         at += sizes[0] * size
         counts = np.frombuffer(data, f"<u{sizes[1]}", size, at).astype(np.int64)
         return cls(starts, counts, level, low, high)
-
-
-def _size(values: Integers) -> npt.NDArray[np.uint64]:
-    return np.abs(values).view(np.uint64)  # also of -2^63
 
 
 def _dropped_digits(size: npt.NDArray[np.uint64]) -> Integers:

@@ -248,7 +248,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
         for variant in variants:
             table = thaw(study.case)
             settings = [*(value.settings for value in combination), variant.settings]
-            if not any(_is_of_schedule(path) for part in (table, *settings) for path in part):
+            paths = [path for part in (table, *settings) for path in part]
+            if not any(path.split(".")[0] == "schedule" for path in paths):
                 table.setdefault("algorithm", {"kind": Butterfly.kind})
             try:
                 for axis in axes:
@@ -288,10 +289,6 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     warn_of_absent_hosts(case for cell in cells for case in cell.cases.values())
     warn_of_ineffective_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
-
-
-def _is_of_schedule(path: str) -> bool:
-    return path.split(".")[0] == "schedule"
 
 
 def _read_case(table: dict[str, Any], observe: str | None) -> Workload:

@@ -732,7 +732,8 @@ def run(
                 return store
             _warn_of_doubts(cells)
             if get_path(study.case, "algorithm") is None:  # nobody chose the butterfly
-                _warn_of_butterfly(cells)
+                for text in algorithm_cautions(one.case for cell in cells for one in cell.variants):
+                    warnings.warn(text, stacklevel=stacklevel_of_user())
             sizer = BatchSizer(batch_seconds)
             runs = [CellRun(cell, store, sizer) for cell in cells]
             for one in counted_progress(runs, len(runs), "looking at what is there"):
@@ -800,12 +801,6 @@ def _warn_of_doubts(cells: Sequence[Cell]) -> None:
         written = {text: f"{text} [at {first}]{more}" for text in own}
         measured = [whole for text, whole in written.items() if text not in unseen]
         warn_of_doubts(measured, [whole for text, whole in written.items() if text in unseen])
-
-
-def _warn_of_butterfly(cells: Sequence[Cell]) -> None:
-    """Warn where the usual algorithm is a bad choice at the size of a cell."""
-    for text in algorithm_cautions(one.case for cell in cells for one in cell.variants):
-        warnings.warn(text, stacklevel=stacklevel_of_user())
 
 
 def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:

@@ -117,7 +117,7 @@ def _line(panel: Panel, who: str, name: str) -> list[Finding]:
             f'"linear in the number of cycles", {who}',
             every([between(miss, -_STRAIGHT, _STRAIGHT) for miss in misses]),
             f"{at}: {show_seconds(slope, 3)} per cycle; of the last mean, the line through cycles "
-            f"2 ... {cycles} misses at most {_percent(worst)}",
+            f"2 ... {cycles} misses at most {show(worst, SHARE)}",
             f"{100 * _STRAIGHT:g} % of the last mean",
             OURS,
         ),
@@ -132,10 +132,6 @@ def _first(where: str, part: str, first: Estimate, found: str) -> Finding:
         return Finding(where, part, False, found, "above 1", WORDS)
     holds = every([more, up_to(first, _LITTLE)])
     return Finding(where, part, holds, found, f"above 1, up to {_LITTLE:g}", OURS)
-
-
-def _percent(share: Estimate) -> str:
-    return show(share, SHARE)
 
 
 def recovery(results: Results) -> list[Finding]:

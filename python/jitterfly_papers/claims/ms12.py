@@ -223,7 +223,7 @@ def fig13(results: Results) -> list[Finding]:
     slowdown, gain = (named(study, kind)[0] for kind in ("slowdown", "gain"))
     findings = []
     for block in blocks(results):
-        period = _period(block)
+        period = float(block.cells[0].first_case.noise[0].period)  # type: ignore[attr-defined]
         level = next((level for p, level in CLIP_LEVELS.items() if math.isclose(p, period)), None)
         end = next((end for p, end in AXES_FIG13.items() if math.isclose(p, period)), None)
         if level is None or end is None:
@@ -256,10 +256,6 @@ def _clipped(block: Block, slowdown: str, level: float, figure: str) -> Finding:
             why=f"the paper's wording: its border, P/100, is a round number; up to {told} it holds",
         )
     return found
-
-
-def _period(block: Block) -> float:
-    return float(block.cells[0].first_case.noise[0].period)  # type: ignore[attr-defined]
 
 
 def _most(block: Block, slowdown: str, level: float, part: str) -> Finding:

@@ -7,7 +7,7 @@ benchmark of collectives printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -164,13 +164,9 @@ def _joined(curves: Sequence[Curve]) -> Curve:
         error=all_of("error"),
         low=all_of("low"),
         high=all_of("high"),
-        name=_common_name(curve.name for curve in curves),
+        name=", ".join(dict.fromkeys(curve.name for curve in curves if curve.name)),
         notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)),
     )
-
-
-def _common_name(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(name for name in names if name))
 
 
 def _rows_of(content: bytes) -> _Rows:

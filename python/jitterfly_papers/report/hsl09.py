@@ -163,11 +163,6 @@ def _key(chosen: Sequence[Setting], count: int) -> str:
     return json.dumps([STREAM_VERSION, SEED, count, [repr(setting) for setting in chosen]])
 
 
-def _is_key(stored: str, chosen: Sequence[Setting], count: int) -> bool:
-    """Return whether kept points are of these settings; keys of version 0.1 began with it."""
-    return list(json.loads(stored))[-4:] == json.loads(_key(chosen, count))
-
-
 def _keep(folder: Path, points: Sequence[FigurePoint], count: int) -> None:
     file = io.BytesIO()
     results = [result for point in points for result in (point.perturbed, point.unperturbed)]
@@ -182,7 +177,7 @@ def _kept(folder: Path, chosen: Sequence[Setting], count: int) -> list[FigurePoi
     """The points of an earlier call for the same; None where there are none."""
     try:
         file = read_npz(read_whole(folder / _POINTS), (8 * count + 4096) * (2 * len(chosen) + 2))
-        if not _is_key(str(file["key"]), chosen, count):
+        if str(file["key"]) != _key(chosen, count):
             return None
         samples = [file[f"samples{i}"] for i in range(2 * len(chosen))]
         backends = [str(name) for name in file["backends"]]

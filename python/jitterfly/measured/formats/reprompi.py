@@ -29,11 +29,6 @@ _Key = tuple[str, int]
 """Operation and bytes."""
 
 
-def _operation(call: str) -> str:
-    """The collective of a call, such as "allreduce" of MPI_Allreduce."""
-    return call.removeprefix("MPI_").lower()
-
-
 class _File:
     """The rows of a file below its only head, and what its comments say."""
 
@@ -87,7 +82,8 @@ class _File:
     def key(self, line: int, row: dict[str, str]) -> _Key:
         column = "count" if "count" in row else "msize_bytes"
         size = self.text.integer(line, row[column], column, high=MAX_COUNT)
-        return _operation(row["test"]), size * self.bytes_of_one
+        operation = row["test"].removeprefix("MPI_").lower()  # "allreduce" of MPI_Allreduce
+        return operation, size * self.bytes_of_one
 
     def seconds(self, line: int, row: dict[str, str], column: str) -> float:
         value = self.text.number(line, row[column], column)
