@@ -478,7 +478,7 @@ def _check_longest(case: Case) -> None:
 
 
 def _check_messages(case: Case) -> None:
-    """Raise ValueError for messages that the network or the noise does not know, or too many."""
+    """Raise ValueError for messages that network, noise, speeds or the engine can not take."""
     compiled = case.compiled_steps
     costs, table = compiled.costs, compiled.table
     entries = table.used([i for i, step in enumerate(compiled.steps) if step.kind == MESSAGE])

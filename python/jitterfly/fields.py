@@ -700,7 +700,7 @@ class Component(Dataclass):
         return values
 
     def leave_out_defaults(self, values: dict[str, Any]) -> None:
-        """Take fields that have their defaults out of its `to_dict`, or a table that has it."""
+        """Remove the fields that have their defaults from `values`, its `to_dict`, in place."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, np.ndarray) and value == field.default:

@@ -525,16 +525,17 @@ class _Engine:
     def __init__(
         self, asked: InferNoiseQuestion, runs: Sequence[Run], to: int | None = None
     ) -> None:
+        """Count the messages of all simulations to come; `to` is the ranks to predict, if any."""
         self.asked = asked
         self.realizations = _affordable(asked, max(to or 0, *(run.ranks for run in runs)))
         self.done, self.number = 0, 0
-        here = [_messages(asked.case_of(run.ranks)) for run in runs]
-        shared = np.average(here, weights=[run.hits.count for run in runs])
-        weights = [_ROUNDS * shared, *here]
+        of_runs = [_messages(asked.case_of(run.ranks)) for run in runs]
+        mean = np.average(of_runs, weights=[run.hits.count for run in runs])
+        messages = [_ROUNDS * mean, *of_runs]  # of all corrections, then once of each run
         if to not in (None, asked.ranks):
-            there = zip((asked.ranks, to), _REPEATED, strict=True)
-            weights += [repeated * _messages(asked.case_of(ranks)) for ranks, repeated in there]
-        self.total = round(self.realizations * math.fsum(weights))
+            for ranks, repeated in zip((asked.ranks, to), _REPEATED, strict=True):
+                messages.append(repeated * _messages(asked.case_of(ranks)))
+        self.total = round(self.realizations * math.fsum(messages))
 
     def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
         """Return what a noise adds to the time without it, ascending, seconds."""

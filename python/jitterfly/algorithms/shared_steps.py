@@ -471,7 +471,11 @@ class CirculantRound(NamedTuple):
 
 
 def circulant_rounds(ranks: int, segments: int) -> list[CirculantRound]:
-    """The rounds in which rank 0 broadcasts `segments` segments: log2(N) - 1 more than segments."""
+    """The rounds in which rank 0 broadcasts `segments` segments: q - 1 more (Träff 2025).
+
+    Round k of every q, the logarithm of the ranks, sends over distance k. A rank receives in a
+    round what `circulant_blocks` says, once that segment has left rank 0.
+    """
     skips = circulant_skips(ranks)
     q = len(skips) - 1
     if not q:
@@ -480,11 +484,11 @@ def circulant_rounds(ranks: int, segments: int) -> list[CirculantRound]:
     blocks = circulant_blocks(ranks) if ahead else None
     rounds = []
     for t in range(ahead, ahead + segments - 1 + q):
-        k, since = t % q, t // q
+        cycle, k = divmod(t, q)
         receives = np.arange(ranks) > 0
-        if since < 2 and blocks is not None:
-            receives &= blocks[k] + since * q >= ahead
-        elif not since:
+        if cycle < 2 and blocks is not None:  # a block below `ahead` is no segment
+            receives &= blocks[k] + cycle * q >= ahead
+        elif not cycle:  # as long as not all ranks have been reached
             receives &= (np.arange(ranks) >= skips[k]) & (np.arange(ranks) < skips[k + 1])
         rounds.append(CirculantRound(skips[k], receives))
     return rounds

@@ -129,13 +129,12 @@ class Mixture(Distribution, kind="mixture"):
         chance = self.chance()
         if chance == 0:
             return distribution.constant(0)
-        lines = [part.integers().line() for part in self.distributions]
+        # The survival function of each part is linear between points: times and probabilities.
+        curves = [part.integers().line() for part in self.distributions]
         shares = [float(share / chance) for share in self.shares]
-        at = np.unique(np.concatenate([line[0] for line in lines]))[::-1]  # falling, to 0
-        above, reached = (
-            sum(
-                share * _survival(line, at, side) for share, line in zip(shares, lines, strict=True)
-            )
+        at = np.unique(np.concatenate([times for times, _ in curves]))[::-1]  # falling, to 0
+        above, reached = (  # P(delay > at) and P(delay >= at), which differ where it jumps
+            sum(share * _survival(one, at, side) for share, one in zip(shares, curves, strict=True))
             for side in ("right", "left")
         )
         table = _pieces(at, np.asarray(above), np.asarray(reached))

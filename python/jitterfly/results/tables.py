@@ -317,7 +317,7 @@ def table(results: Results, width: int = WIDTH, whole: str = "summary.csv has al
     more = sum(1 for _ in made) if maps else _most_tables(results) - len(shown)
     if more > 0 and (maps or next(made, None) is not None):
         parts.append(f"... {more:,} more tables: {whole}")
-    said = [line for note in [*notes(results), *_one_cell(results, whole)]
+    said = [line for note in [*notes(results), *_cells_not_shown(results, whole)]
             for line in note.split("\n")]  # fmt: skip
     return "\n\n".join([*parts, "\n".join(textwrap.fill(line, width) for line in said)])
 
@@ -355,8 +355,11 @@ def _most_tables(results: Results) -> int:
     return len(results.panels()) * kinds
 
 
-def _one_cell(results: Results, whole: str) -> list[str]:
-    """A line that tables of cycles or T are of one cell each, and where the others are."""
+def _cells_not_shown(results: Results, whole: str) -> list[str]:
+    """Say that a table of cycles or T shows one cell of its panel, and what shows the others.
+
+    `whole` names the file that has all of them.
+    """
     if figures.figure_kind(results.study) == "maps" or not _indices(results.columns):
         return []
     shown = [cell for panel in results.panels() for cell in panel.cells[-1:]]

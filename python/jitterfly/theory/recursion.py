@@ -413,24 +413,24 @@ def _crossings(tree: InputTree) -> Floats:
 
 
 def not_before(tree: InputTree) -> list[Law]:
-    """The laws that the last of all ranks is not earlier than: one of all draws, one of each level.
+    """The lower bounds on the last rank's ready time: one for each level, then one of all draws.
 
-    Of all draws: nothing can make up for the largest of all delays. Of level l: some rank has
-    the largest of all ranks' draws there; which one says nothing of when its data arrived. What
-    follows from it spreads to two ranks, four, ...: the latest of these is a branching random walk
-    of independent steps.
+    The bound of level l follows one rank, that with the largest of all ranks' draws at this level:
+    its data arrived at a time that is independent of which rank it is, and what it sends reaches
+    two ranks, four, ..., the latest of which is a branching random walk of independent steps.
+    The bound of all draws is the largest of all delays, which nothing makes up for.
     """
     draws, count = tree.draws, 1 << tree.draws.rounds
-    spread, found, largest = tree.zero, [], []
+    spread, bounds, largest = tree.zero, [], []  # `spread`: from a rank at `level` to the last one
     for level in range(draws.rounds, -1, -1):
         parts = draws.at_level(level)
         largest.append(tree.add(tree.zero, parts).largest_of(count))
-        found.append(tree.sum(tree.sum(tree.arrived[level], largest[-1]), spread))
+        bounds.append(tree.sum(tree.sum(tree.arrived[level], largest[-1]), spread))
         if level:
             late = tree.add(spread, parts)
             under_way = tree.add(late, draws.message).later(draws.transit)
             spread = late.maximum(under_way)
-    return [*found, reduce(lambda one, other: one.maximum(other), largest)]
+    return [*bounds, reduce(lambda one, other: one.maximum(other), largest)]
 
 
 MIN_POINTS, MAX_POINTS = 2**8, 2**20
