@@ -46,7 +46,7 @@ from .question import (
 from .simulate import simulate_checked, warn_before_simulation
 from .slowdown import part_in_words
 from .stats import Estimate, realizations_needed
-from .stats.intervals import check_confidence
+from .stats.intervals import check_confidence, in_order
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
 from .units import TICKS_PER_SECOND, from_ticks, show_seconds, show_size, warn_of_long
 from .unseen_noise import RecordedNoise
@@ -446,9 +446,10 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
         levels = LEVELS
     each = _each(confidence, levels)
     pairs = [("mean", series.mean(each).bounded(0.0), _mean(timed, clock, simulated, each))]
-    for q in levels:
-        sides = (series.quantile(q, each), _quantile(timed, clock, simulated, q, each))
-        pairs.append((f"p{100 * q:g}", *sides))
+    here = in_order(series.quantile(q, each) for q in levels)
+    there = in_order(_quantile(timed, clock, simulated, q, each) for q in levels)
+    names = [f"p{100 * q:g}" for q in levels]
+    pairs += zip(names, here, there, strict=True)
     rows = tuple(_compared_row(case, *pair) for pair in pairs)
     found = series.ascending
     independent = min(map(series.effective, LEVELS))

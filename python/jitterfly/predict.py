@@ -58,7 +58,7 @@ from .question import (
 from .simulate import simulate_checked
 from .slowdown import part_in_words, repetition
 from .stats import Estimate
-from .stats.intervals import check_confidence, normal, student_t
+from .stats.intervals import check_confidence, in_order, normal, student_t
 from .stats.measured_times import Series
 from .units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds, show_size
 
@@ -1183,17 +1183,20 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
         name: None if one is None else Series(np.asarray(one.times) - excess * one.base.time)
         for name, one in (("here", hits), ("there", there))
     }
-    rows = []
-    for what, q in (("mean", None), *((f"p{100 * q:g}", q) for q in LEVELS)):
-        estimates = [
-            None if one is None
-            else one.mean(asked.confidence).bounded(one.ascending[0]) if q is None
-            else one.quantile(q, asked.confidence)
-            for one in series.values()
-        ]  # fmt: skip
-        predicted = shifted(scaled.mean() if q is None else scaled.quantile(q))
-        assert estimates[0] is not None
-        rows.append(PredictionRow(what, estimates[0], predicted, estimates[1]))
+    columns = {
+        name: None if one is None
+        else [one.mean(asked.confidence).bounded(one.ascending[0]),
+              *in_order(one.quantile(q, asked.confidence) for q in LEVELS)]
+        for name, one in series.items()
+    }  # fmt: skip
+    predicted = [scaled.mean(), *in_order(map(scaled.quantile, LEVELS))]
+    names = ["mean", *(f"p{100 * q:g}" for q in LEVELS)]
+    here, beyond = columns["here"], columns["there"]
+    assert here is not None
+    rows = [
+        PredictionRow(what, here[i], shifted(predicted[i]), None if beyond is None else beyond[i])
+        for i, what in enumerate(names)
+    ]
     low, high = scaled.band
     return Prediction(
         asked, inferred, base, tuple(rows), scaled.points + base.time, np.exp(-scaled.scaled),

@@ -74,7 +74,7 @@ from .question import (
 )
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
-from .stats.intervals import changed, check_confidence, normal
+from .stats.intervals import changed, check_confidence, in_order, normal
 from .units import TICKS_PER_SECOND, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, undersampling_bound, unmet_sources
 
@@ -523,7 +523,7 @@ def _allow_for_resampled(
         return widened(name, np.quantile(times, q, axis=1), within)
 
     mean = widened("mean", times.mean(axis=1), float(times.var(axis=1, ddof=1).mean()) / count)
-    known: dict[str, Any] = {name: quantile(name, q) for name, q in _quantiles_of(row).items()}
+    known = _each_quantile(row, quantile)
     return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), **known)
 
 
@@ -544,7 +544,7 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
         return one.bounded(quiet if case.noise_only_delays() else None)
 
     mean = wider("mean", None)
-    known: dict[str, Any] = {name: wider(name, q) for name, q in _quantiles_of(row).items()}
+    known = _each_quantile(row, wider)
     return row._replace(mean=mean, slowdown=_over(mean, quiet), **known)
 
 
@@ -561,9 +561,10 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
 
 
-def _quantiles_of(row: SlowdownRow) -> dict[str, float]:
-    """Return the quantiles that a row has, by name."""
-    return {name: q for name, q in _QUANTILES.items() if getattr(row, name) is not None}
+def _each_quantile(row: SlowdownRow, widened: Callable[[str, float], Estimate]) -> dict[str, Any]:
+    """Return the quantiles that a row has, widened, by name."""
+    there = {name: q for name, q in _QUANTILES.items() if getattr(row, name) is not None}
+    return dict(zip(there, in_order(widened(name, q) for name, q in there.items()), strict=True))
 
 
 def _over(mean: Estimate, noise_free: float) -> Estimate:

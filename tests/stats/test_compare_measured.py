@@ -651,3 +651,18 @@ def test_the_interval_of_the_ratio_is_in_table_csv_and_json():
     mean = found.rows[0]
     assert f"{mean.ratio:.3g} [{mean.ratio_low:.3g}, {mean.ratio_high:.3g}]" in found.summary()
     assert " [?, ?] " in found.summary()
+
+
+def test_the_ends_of_quantiles_ascend():
+    """Those that a recording widens, one by one, and those of times that depend on each other."""
+    rng = np.random.default_rng(5)
+    durations = rng.lognormal(np.log(5e-6), 1, 60)
+    begins = np.sort(rng.uniform(0, 0.3, 60))
+    noise = jf.TraceNoise(starts=begins, durations=durations, length=0.3)
+    case = jf.Case(64, network=NETWORK, noise=[noise])
+    measured = np.repeat(sampled(replace(case, noise=[jf.StepNoise(jf.Exponential("3us"))])), 3)
+    rows = jf.compare_measured(measured, case, realizations=500).rows[1:]
+    for side in ("measured", "simulated"):
+        for end in ("low", "high"):
+            ends = [float(getattr(getattr(row, side), end)) for row in rows]
+            assert ends == sorted(ends)

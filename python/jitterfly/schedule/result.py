@@ -42,7 +42,7 @@ from ..slowdown import (
     unmet_notes,
 )
 from ..stats import Estimate
-from ..stats.intervals import changed
+from ..stats.intervals import changed, in_order
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks
 from ..unseen_noise import (
     RecordedNoise,
@@ -230,10 +230,8 @@ class ScheduleResult(Answer):
         """Median and p99; p99.9 as well, where there are enough realizations for its interval."""
         enough = len(times) >= stats.realizations_needed(0.999, confidence)
         shares = (0.5, 0.99, 0.999)[: 2 + enough]
-        return [
-            self.recorded.allow(one, noise_free, share)
-            for one, share in zip(stats.quantiles(times, shares, confidence), shares, strict=True)
-        ]
+        found = zip(stats.quantiles(times, shares, confidence), shares, strict=True)
+        return in_order(self.recorded.allow(one, noise_free, share) for one, share in found)
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
         """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""

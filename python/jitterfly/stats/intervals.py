@@ -211,6 +211,25 @@ class Estimate:
         return replace(self, low=low)
 
 
+def in_order(quantiles: Iterable[Estimate]) -> list[Estimate]:
+    """Widen the intervals of quantiles, from the lowest on, so that their ends ascend as well.
+
+    If a quantile may be so high, those above it may, too. What widens intervals one by one (another
+    recording, dependent samples) does not see that.
+
+    Examples
+    --------
+    >>> low, high = Estimate(2.0, 1.0, 9.0, 0.95, 100), Estimate(3.0, 0.5, 4.0, 0.95, 100)
+    >>> print(*in_order([low, high]))
+    2 [0.5, 9] 3 [0.5, 9]
+    """
+    found = list(quantiles)
+    highs = np.maximum.accumulate([float(one.high) for one in found])
+    lows = np.minimum.accumulate([float(one.low) for one in found[::-1]])[::-1]
+    ends = zip(found, lows.tolist(), highs.tolist(), strict=True)
+    return [replace(one, low=low, high=high) for one, low, high in ends]
+
+
 def mean(
     samples: npt.ArrayLike,
     confidence: float = 0.95,
