@@ -524,14 +524,12 @@ def _detours_of_loop(
     loop, last = cpu.bins[at][0], cpu.bins[-1][0]
     above = cpu.bins[at + 1 :]
     rows = [(edge - width, edge, count) for edge, count in above if count]
-    overflow = 0
     if cpu.longest > last and above and above[-1][1]:  # its bin has what is longer, too
         rows.pop()
-        overflow = above[-1][1]
-        if overflow == 1:
+        if above[-1][1] == 1:
             rows.append((max(cpu.longest - width, last - width), cpu.longest, 1))
-            overflow = 0
         else:
+            rows.append((last - width, cpu.longest, above[-1][1]))
             notes.append(
                 f"CPU {cpu.cpu}: its last bin has all that is longer; the longest {cpu.longest} µs"
             )
@@ -539,15 +537,14 @@ def _detours_of_loop(
         raise text.error(
             None, f"the loop of CPU {cpu.cpu} fills the last bin: give oslat more (-b)"
         )
-    end = last - width if overflow else loop + width
-    if not rows or (overflow and rows[-1][1] < end):  # what has no bin is above the last edge
-        rows.append((end - width, end, 0))
+    if not rows:  # one without events, from where the loop ends
+        rows.append((loop, loop + width, 0))
     lower = [int(row[0] * UNITS["us"]) for row in rows]
     upper = [int(row[1] * UNITS["us"]) for row in rows]
     observed = round(cpu.seconds * TICKS_PER_SECOND)
     with text.errors_at(None, f"CPU {cpu.cpu}: "):
         counts = [row[2] for row in rows]
-        return Histogram(lower, upper, counts, "detour", observed, cpu.cpu, overflow), loop
+        return Histogram(lower, upper, counts, "detour", observed, cpu.cpu), loop
 
 
 _US = UNITS["us"]
