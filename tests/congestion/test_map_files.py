@@ -216,7 +216,7 @@ MALFORMED = [
     (changed(DIGRAPH, "-> H4", "-- H4"), None, "line 9: unexpected '-- H4"),
     (changed(DIGRAPH, '"H4" ]', '"H4 ]'), None, "line"),
     (DIGRAPH, TABLES, "tables must be left out"),
-    (DISCOVERED, None, "give tables"),
+    (DISCOVERED, None, "give `tables`, such as"),
     (changed(DISCOVERED, '"S-00000000000000a2"[3]', '"S-00000000000000a9"[3]'), TABLES,
      "line 9: unknown node 'S-00000000000000a9'"),
     (changed(DISCOVERED, '"S-00000000000000a2"[3]', '"S-00000000000000a2"[2]'), TABLES,

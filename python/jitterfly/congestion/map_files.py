@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from ..fields import shorten
+from ..fields import parameter, shorten
 from ..files import read_whole
 
 _MAX_BYTES = 2**28
@@ -79,8 +79,8 @@ def parse_links(text: str, name: str, tables: tuple[str, str] | None = None) -> 
     if looks_like_infiniband(text):
         if tables is None:
             raise ValueError(
-                f"{name} is the output of ibnetdiscover, which has no routes: give tables, "
-                "such as those of dump_lfts.sh"
+                f"{name} is the output of ibnetdiscover, which has no routes: give "
+                f"{parameter('tables')}, such as those of dump_lfts.sh"
             )
         return parse_infiniband(text, name, *tables)
     for what, sign in _OTHERS.items():

@@ -155,6 +155,12 @@ _TOOLS = (
         "`jitterfly network info {file}` reads it",
     ),
     _Tool(
+        "the forwarding tables of a network (dump_lfts.sh, ibroute)",
+        r"^#?[ \t]{0,9}Unicast lids \[",
+        "`jitterfly network info MAP --tables {file}` reads them, with the output of ibnetdiscover "
+        "as MAP",
+    ),
+    _Tool(
         "a table of a benchmark by message size",
         r"^[ \t]{0,40}#[ \t]{0,20}(?:[Mm]essage[ _-]?)?(?:[Ss]ize|[Bb]ytes)\b.{0,80}"
         r"(?:[\[(](?:us|usec|[KMG]i?B/s(?:ec)?|[MG]b(?:it)?/s|[MG]bps)[\])]|[Ll]atency|[Bb]andwidth)"
