@@ -598,9 +598,10 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     check_size(case)
     if chosen.file is None:
         tell_understood(case.network, case.noise, chosen.network is not None)
-    if realization == "worst":
+    slowest = realization == "worst"
+    if slowest:
         realization = picture.worst_realization(case, seed)
-    summary = picture.draw(case, chosen.out, seed=seed, realization=realization)
+    summary = picture.draw(case, chosen.out, seed=seed, realization=realization, slowest=slowest)
     if chosen.json:
         which = {"ranks": case.ranks, "seed": seed, "realization": realization}
         print_json("trace", **which, **summary._asdict(), written=[chosen.out])
@@ -609,7 +610,7 @@ def _run_trace(chosen: argparse.Namespace) -> None:
     noise = "; ".join(map(part_in_words, case.noise)) or "none"
     print(f"{what}{repetition(case)}, under noise: {noise}")
     print(f"network: {part_in_words(case.network)}")
-    print(summary.line)
+    print(f"{picture.chosen_in_words(realization, slowest=slowest)}: {summary.line}")
     print(f"written: {chosen.out}")
 
 

@@ -255,7 +255,7 @@ def _print_next_steps(measured: Measured, out: Path, inferred: Any = None) -> No
 
     first, which = _pooled(measured)
     count = len(measured.parts)
-    print(f"next: jitterfly noise show {out}")
+    print(f"next: jitterfly noise show {shlex.quote(str(out))}")
     if not isinstance(first, Detours) and first.what == "latency":
         print("no noise source takes it: a timer that is late does not delay a running program")
         return
@@ -447,7 +447,7 @@ def _run_record(args: argparse.Namespace) -> int:
     if args.json:
         return 0
     if one_of is None:
-        print(f"next: jitterfly noise show {out}")
+        print(f"next: jitterfly noise show {shlex.quote(str(out))}")
     elif first:
         # Names that are not given begin with the hosts'.
         every = args.out.with_stem(f"{args.out.stem}_rank*") if args.out else "*_rank*.noise"

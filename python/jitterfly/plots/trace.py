@@ -136,8 +136,17 @@ class Summary(NamedTuple):
         return ", ".join(parts)
 
 
-def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> Summary:
+def chosen_in_words(realization: int, *, slowest: bool) -> str:
+    """Return which realization it is; `slowest`: chosen by `worst_realization`."""
+    return f"realization {realization}" + f", the slowest of {_SEARCHED:,}" * slowest
+
+
+def draw(
+    case: Case, path: Path, *, seed: int = 0, realization: int = 0, slowest: bool = False
+) -> Summary:
     """Draw one realization and return what it shows in numbers.
+
+    `slowest`: the title says that it is the one of `worst_realization`.
 
     Raises
     ------
@@ -149,7 +158,7 @@ def draw(case: Case, path: Path, *, seed: int = 0, realization: int = 0) -> Summ
     replay = Replay(case, seed, realization)
     check_intervals(case, int(replay.ready[-1].max()))
     with plot.drawing(**{"axes.grid": False}):
-        plot.save(_figure(replay), path)
+        plot.save(_figure(replay, slowest=slowest), path)
     return _summary(replay)
 
 
@@ -171,7 +180,7 @@ def _seconds(ticks: Any) -> float:
     return float(from_ticks(ticks))
 
 
-def _figure(replay: Replay) -> Any:
+def _figure(replay: Replay, *, slowest: bool = False) -> Any:
     """Draw the replay: ranks, their work and noise over time, messages between them."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -205,7 +214,8 @@ def _figure(replay: Replay) -> Any:
     axes.yaxis.set_major_locator(MaxNLocator(17, integer=True, steps=[1, 2, 4, 8, 10]))
     axes.set_xlabel(f"time ({unit})")
     axes.set_ylabel("rank")
-    title = f"{case.ranks} ranks, seed {replay.seed}, realization {replay.realization}"
+    which = chosen_in_words(replay.realization, slowest=slowest)
+    title = f"{case.ranks} ranks, seed {replay.seed}, {which}"
     axes.set_title(f"{title}\n{_summary(replay).line}", fontsize=9.5)
     handles = _legend(replay)
     figure.legend(handles=handles, loc="lower center", ncols=4, fontsize=8, handlelength=2.6)
