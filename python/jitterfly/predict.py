@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
@@ -60,7 +61,14 @@ from .slowdown import part_in_words, repetition
 from .stats import Estimate
 from .stats.intervals import check_confidence, in_order, normal, student_t
 from .stats.measured_times import Series
-from .units import TICKS_PER_SECOND, from_ticks, parse_seconds, show_seconds, show_size
+from .units import (
+    TICKS_PER_SECOND,
+    LongTimeWarning,
+    from_ticks,
+    parse_seconds,
+    show_seconds,
+    show_size,
+)
 
 Floats = npt.NDArray[np.float64]
 LEVELS = (0.5, 0.9, 0.99, 0.999)
@@ -82,6 +90,7 @@ _HALF_TICK = 0.5 / TICKS_PER_SECOND
 _DETERMINED = 0.5  # of all iterations are hit: of more, the times do not tell base from noise
 _LONGEST = 2**53 / TICKS_PER_SECOND  # seconds: up to there doubles tell ticks apart
 _OTHER_NETWORK = 1.25  # times the base time
+_OTHER_UNIT = 300  # times the base time: no network is so far off, and units differ by 1000
 _WIDE = 0.5  # times the base time: where its own spread is wider, it has several states
 _MAX_ROWS = 8
 NEAR = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
@@ -458,6 +467,13 @@ def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
             f"show: they do not tell base and noise apart. Give {parameter('base')}"
         )
         notes.append(Note("base_not_determined", told, FIRST))
+    quiet = asked.noise_free(asked.ranks)
+    if quiet and not 1 / _OTHER_UNIT < hits.base.time / quiet < _OTHER_UNIT:
+        told = (
+            f"the base time is {show_seconds(hits.base.time)}, and the network takes "
+            f"{show_seconds(quiet)} without noise: check {parameter('unit')}"
+        )
+        notes.append(Note("other_unit", told, FIRST))
     if hits.base.reach >= _WIDE * hits.base.time:
         told = (
             f"the base time is no single time: without hits it spreads by up to "
@@ -571,9 +587,11 @@ def _renewal(histogram: Histogram, start: str) -> RenewalNoise:
     middle = (histogram.low + histogram.high - 1) / 2
     assert histogram.observed is not None
     gap = (histogram.observed - float(histogram.counts @ middle)) / histogram.total
-    durations = Empirical(low=low.tolist(), high=high.tolist(), count=histogram.counts.tolist())
-    # To the tick, so that it is written in few digits.
-    return RenewalNoise(Exponential(round(gap) / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LongTimeWarning)  # what was measured has its unit
+        durations = Empirical(low=low.tolist(), high=high.tolist(), count=histogram.counts.tolist())
+        # To the tick, so that it is written in few digits.
+        return RenewalNoise(Exponential(round(gap) / TICKS_PER_SECOND), durations, start=start)  # type: ignore[arg-type]
 
 
 def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
@@ -1116,9 +1134,13 @@ def _fitted_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
         lever = math.sqrt(1 + float((weights**2).sum()))
         half = math.hypot(half, student_t(asked.confidence, freedom) * residual * lever)
     half = max(half, 1 / TICKS_PER_SECOND)  # measured times are rounded
+    if not freedom:
+        nearest = min(known, key=lambda ranks: abs(math.log2(ranks) - at))
+        half = math.hypot(half, time - known[nearest])
     words += f", ± {show_seconds(half, 2)}"
     if not freedom:
-        words += ", which allows for sampling: two sizes do not tell how far it is off the line"
+        words += (f": two sizes do not tell how far it is off the line, which is taken to be as "
+                  f"far as the line goes from {nearest:,} ranks on")  # fmt: skip
     return BaseThere(time, time - half, time + half, words)
 
 

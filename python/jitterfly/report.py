@@ -23,6 +23,7 @@ import numpy as np
 from .answer import Answer, show, show_digits, show_time, units_of
 from .answer import Report as TextReport
 from .answer import ShownTable as Table
+from .case import Case
 from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
 from .files import MAX_TEXT, check_output, read_whole, write_whole
 from .measured.description import comparison_table, describe, description_lines
@@ -37,7 +38,7 @@ from .results.tables import notes as notes_of_run
 from .slowdown import part_in_words
 from .store import Store
 from .store.run_directory import META, STORED_STUDY
-from .units import show_seconds
+from .units import show_seconds, show_size
 from .version import __version__
 
 _LARGEST = 2**20  # bytes of a drawing; larger ones go into the page as pixels
@@ -610,13 +611,20 @@ def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
     except (KeyError, TypeError, ValueError, OverflowError):
         raise ValueError(f"{file} is damaged: run its command again") from None
     drawn = file.with_suffix(".png")
-    if not drawn.is_file():
+    if not drawn.is_file() or _is_printed_without(drawn, section.command):
         return section
     data = read_whole(drawn)
     if not data.startswith(b"\x89PNG\r\n\x1a\n"):
         raise ValueError(f"{drawn} is no picture, though its name says so")
     _check_picture(drawn)
     return replace(section, pictures=(_of_file(drawn, data, section.title),))
+
+
+def _is_printed_without(drawn: Path, command: str) -> bool:
+    """Return whether a command printed its answer and drew none, or another, picture."""
+    words = command.split()
+    wrote = any(word.partition("=")[0] in ("--out", "-o") for word in words)
+    return "--json" in words and not wrote and drawn.name not in command
 
 
 def _check_picture(drawn: Path) -> None:
@@ -739,9 +747,31 @@ def _asked(results: Results) -> Facts:
         parts = [getattr(case, name, None) for case in cases]
         words = {"; ".join(map(part_in_words, part if isinstance(part, tuple) else (part,)))
                  for part in parts if part}  # fmt: skip
-        if len(words) == 1 and all(parts):
-            facts.append((name, words.pop()))
+        if all(parts) and (told := _in_common(sorted(words))):
+            facts.append((name, told))
+    sizes = {case.message_bytes for case in cases if isinstance(case, Case)}
+    if len(sizes) == 1:
+        facts.append(("message", show_size(sizes.pop())))
     return tuple(facts)
+
+
+def _in_common(words: list[str]) -> str:
+    """Return what descriptions say, with ? for a value that differs; "" where they differ more.
+
+    Examples
+    --------
+    >>> _in_common(["renewal, gap = 1 s, seed = 1", "renewal, gap = 1 s, seed = 2"])
+    'renewal, gap = 1 s, seed = ?'
+    """
+    told = []
+    if not words or len({one.count(", ") for one in words}) > 1:
+        return ""
+    for parts in zip(*(one.split(", ") for one in words), strict=True):
+        names = {part.partition(" = ")[0] for part in parts}
+        if len(set(parts)) > 1 and (len(names) > 1 or not all(" = " in part for part in parts)):
+            return ""
+        told.append(parts[0] if len(set(parts)) == 1 else f"{names.pop()} = ?")
+    return ", ".join(told)
 
 
 def _of_measured(measured: Measured, where: str, folder: Path) -> Section:

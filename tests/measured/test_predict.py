@@ -176,6 +176,18 @@ def test_warm_up_is_named_and_left_out():
     assert late.min() - np.median(late) < row.measured.low
 
 
+def test_a_wrong_unit_is_named_first():
+    """Times in nanoseconds that are taken for microseconds, with hits of more than a second."""
+    times = with_spread(times_under(NOISE, count=FEW))
+    times[7] = 2e-3
+    found = jf.infer_noise(times / 1e-9, RANKS, unit="us", **OPTIONS)
+    notes = {note.code: note for note in found.cautions()}
+    assert "check `unit`" in notes["other_unit"]
+    assert "other_unit" not in {
+        note.code for note in jf.infer_noise(times / 1e-9, RANKS, unit="ns", **OPTIONS).cautions()
+    }
+
+
 def test_bursts_are_named_and_widen_intervals():
     """The same times, in two orders: hits alone, or together in a part of the time."""
     times = times_under(NOISE, count=4000)
@@ -262,6 +274,8 @@ def test_a_base_time_on_a_line_is_known_no_better_than_its_sizes():
         there = jf.predict(times, 32, to=256, sizes=sizes, **OPTIONS).base_there
         assert there.high - there.time > 1.96 * 2 * 2.8e-9  # a median's error, four steps ahead
         assert there.low <= 8e-6 <= there.high
+        # Two points are on a line in any case: it is as uncertain as it goes on, here three steps.
+        assert (there.high - there.time > 2.9e-6) == (len(counts) == 1)
 
 
 def test_several_sizes_share_a_noise():

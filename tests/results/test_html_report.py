@@ -185,6 +185,33 @@ def test_advice_and_causes_have_tables(tmp_path):
             assert all(" ".join(cell.split()) in words for cell in row)
 
 
+VARIED = """
+name = "varied"
+title = "Durations"
+realizations = { max = 40 }
+[case]
+ranks = 16
+message_bytes = 64
+network = { kind = "loggops", L = "1us", o = "200ns" }
+noise = [{ kind = "periodic", period = "1s", start = "stationary" }]
+[axes.duration]
+path = "noise.0.duration"
+values = ["10us", "500us"]
+[observables]
+slowdown = { kind = "slowdown", T = 0 }
+"""
+
+
+def test_a_run_says_which_noise_it_is_of_where_that_varies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "varied.toml").write_text(VARIED)
+    assert main(["run", "varied.toml", "--out", "run", "-q"]) == 0
+    assert main(["report", "run", "-o", "x.html"]) == 0
+    words = read(tmp_path / "x.html").said
+    assert "period = 1 s, duration = ?, start = stationary" in words
+    assert "64 B" in words
+
+
 def test_a_run_that_is_not_finished_says_so(there, tmp_path, capsys):
     import shutil
 
@@ -277,6 +304,10 @@ def test_what_a_command_printed_is_an_answer(there, capsys):
     found = read(there / "printed.html")
     assert "jitterfly " + " ".join([*SLOWDOWN, "--json"]) in found.said
     assert not found.all("img")
+    # Nor the picture of another answer that has its name.
+    (there / "printed.png").write_bytes((there / "slow" / "slowdown.png").read_bytes())
+    assert main(["report", "printed.json", "-o", "printed.html", "--force"]) == 0
+    assert not read(there / "printed.html").all("img")
 
 
 def test_without_matplotlib_the_page_says_so(there, monkeypatch):
