@@ -1105,9 +1105,15 @@ def _known_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
     source, ranks = asked.base_source, f"{asked.to:,} ranks"
     if source == NETWORK:
         here, there = asked.noise_free(asked.ranks), asked.noise_free(asked.to)
-        time = runs[0].hits.base.time + there - here
-        return BaseThere(time, time, time, f"on {ranks} {show_seconds(time)}, by what the network "
-                         "takes longer there")  # fmt: skip
+        base, longer = runs[0].hits.base.time, there - here
+        time, off = base + longer, base / here if here else 1.0
+        words = f"on {ranks} {show_seconds(time)}, by what the network takes longer there"
+        # A network that is off here may be off by as much there.
+        if not 1 / _OTHER_NETWORK < off < _OTHER_NETWORK:
+            words += (f", to {off:.3g} times that, as on {asked.ranks:,} ranks the network takes "
+                      f"{show_seconds(here)}")  # fmt: skip
+        low, high = sorted((time, base + off * longer))
+        return BaseThere(time, low, high, words)
     if source == FIT:
         return _fitted_base(asked, runs)
     low, high = source

@@ -278,6 +278,20 @@ def test_a_base_time_on_a_line_is_known_no_better_than_its_sizes():
         assert (there.high - there.time > 2.9e-6) == (len(counts) == 1)
 
 
+def test_a_network_that_is_off_here_may_be_off_there():
+    times, true = times_under(NOISE), float(jf.simulate(case_of(256), 1).noise_free[-1])
+    there = jf.predict(times, RANKS, to=256, base_there="network", **OPTIONS).base_there
+    assert there.time == pytest.approx(true, rel=1e-3)
+    assert there.high - there.low < 1e-3 * true
+    given = {"L": NETWORK.L, "o": NETWORK.o, "g": NETWORK.g, "G": NETWORK.G, "O": NETWORK.O}
+    half = jf.LogGOPS(**{name: value / 2 for name, value in given.items()})
+    off = OPTIONS | {"network": half}
+    there = jf.predict(times, RANKS, to=256, base_there="network", **off).base_there
+    assert there.high == pytest.approx(true, rel=1e-3)  # twice as long as that network takes
+    assert there.low == there.time < 0.9 * true
+    assert "to 2 times that, as on 32 ranks the network takes" in there.words
+
+
 def test_several_sizes_share_a_noise():
     """The rates are those of both; where the machines differ, the distances say so."""
     sizes = {128: times_under(NOISE, 128)}
