@@ -168,7 +168,8 @@ void pack_offsets(const Columns& values, const Ticks& base, py::array packed) {
   const SampleColumns samples = samples_of(values);
   const auto pack_as = [&]<class Offset>(Offset) {
     auto* out = static_cast<Offset*>(packed.mutable_data());
-    jf::without_gil([&] { jf::statistics::pack(samples, base.data(), out, by_rows); });
+    const auto call = by_rows ? jf::statistics::pack<Offset> : jf::statistics::pack_columns<Offset>;
+    jf::without_gil([&] { call(samples, base.data(), out); });
   };
   switch (packed.itemsize()) {
     case 1:

@@ -97,29 +97,44 @@ Ends column_ends(const SampleColumns& samples) {
 }
 
 template <class Offset>
-void pack(const SampleColumns& samples, const Tick* base, Offset* packed, bool by_rows) {
-  constexpr std::size_t kRows = 16;  // of which all columns are in the nearest cache
+void pack(const SampleColumns& samples, const Tick* base, Offset* packed) {
   const std::size_t columns = samples.columns.size();
-  const std::size_t row = by_rows ? columns : 1, column = by_rows ? 1 : samples.realizations;
+  for (std::size_t r = 0; r < samples.realizations; ++r) {
+    const Tick* row =
+        static_cast<const Tick*>(samples.data) + static_cast<std::ptrdiff_t>(r) * samples.row;
+    for (std::size_t c = 0; c < columns; ++c)
+      *packed++ = static_cast<Offset>(static_cast<std::uint64_t>(row[samples.columns[c]]) -
+                                      static_cast<std::uint64_t>(base[c]));
+  }
+}
+
+template void pack(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint16_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint32_t* packed);
+template void pack(const SampleColumns& samples, const Tick* base, std::uint64_t* packed);
+
+template <class Offset>
+void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed) {
+  constexpr std::size_t kRows = 16;  // of which all columns are in the nearest cache
   for (std::size_t at = 0; at < samples.realizations; at += kRows) {
     const std::size_t size = std::min(kRows, samples.realizations - at);
     const Tick* rows =
         static_cast<const Tick*>(samples.data) + static_cast<std::ptrdiff_t>(at) * samples.row;
-    for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t c = 0; c < samples.columns.size(); ++c) {
       const Tick* from = rows + samples.columns[c];
-      Offset* out = packed + at * row + c * column;
+      Offset* out = packed + c * samples.realizations + at;
       for (std::size_t r = 0; r < size; ++r)
-        out[r * row] = static_cast<Offset>(
+        out[r] = static_cast<Offset>(
             static_cast<std::uint64_t>(from[static_cast<std::ptrdiff_t>(r) * samples.row]) -
             static_cast<std::uint64_t>(base[c]));
     }
   }
 }
 
-template void pack(const SampleColumns&, const Tick*, std::uint8_t*, bool);
-template void pack(const SampleColumns&, const Tick*, std::uint16_t*, bool);
-template void pack(const SampleColumns&, const Tick*, std::uint32_t*, bool);
-template void pack(const SampleColumns&, const Tick*, std::uint64_t*, bool);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint8_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint16_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint32_t* packed);
+template void pack_columns(const SampleColumns& samples, const Tick* base, std::uint64_t* packed);
 
 CrossMoments cross_moments(const SampleColumns& samples) {
   const Loops& loops = choose_loops();

@@ -31,10 +31,13 @@ struct Ends {
 };
 Ends column_ends(const SampleColumns& samples);
 
-// Columns of Ticks less their base, realization by realization or column by column; Offset is an
-// unsigned type that holds them.
+// Columns of Ticks less their base, in order realization by realization; Offset is an unsigned type
+// that holds them.
 template <class Offset>
-void pack(const SampleColumns& samples, const Tick* base, Offset* packed, bool by_rows);
+void pack(const SampleColumns& samples, const Tick* base, Offset* packed);
+// The same, column by column.
+template <class Offset>
+void pack_columns(const SampleColumns& samples, const Tick* base, Offset* packed);
 
 // Sums over realizations of the columns' digits. A column is its smallest value plus the sum of
 // digit d times 2^(32 d): the first digits of all columns, then the second ones, if any column
