@@ -26,6 +26,8 @@ from .stats.intervals import allowing_for_recording
 from .units import TICKS_PER_SECOND, show_seconds
 from .workload import RankWork, Workload
 
+_TELL_LONGER = 2
+"""On fewer recorded detours a mean has no upper end: longer ones may be missing."""
 MATTERS = 0.1
 """From which part of an interval's half width on it matters what a source may move a mean by."""
 
@@ -373,4 +375,7 @@ class RecordedNoise(NamedTuple):
             scale = excess / error.delay if self.alone else min(1.0, excess / error.delay)
         below = min(scale * error.below, excess)
         above = error.above if math.isinf(error.above) else scale * error.above
+        # Of longer detours than these few, which may be there, nothing is known.
+        if self.alone and share is None and error.events < _TELL_LONGER:
+            above = math.inf
         return allowing_for_recording(estimate, below, above)

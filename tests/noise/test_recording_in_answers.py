@@ -225,3 +225,24 @@ def test_parts_shared_offsets_and_phases():
     idle = jf.Case(64, network=NETWORK, compute_time=0,
                    noise=[jf.TraceNoise(**part, during="compute")])  # fmt: skip
     assert RecordedNoise.of_case(idle).error(0.95) is None
+
+
+def test_a_mean_that_rests_on_few_detours_does_not_end_at_the_longest():
+    """Where all realizations meet the longest one, its rate tells nothing, and its length little.
+
+    On 65,536 ranks of Pareto noise the intervals of recordings of 5 s were ± 2 %, and missed.
+    """
+    rng = np.random.default_rng(1)
+    starts = np.cumsum(rng.exponential(1e-3, 3000))
+    durations = 5e-6 * rng.random(3000) ** (-1 / 2.2)
+    noise = jf.TraceNoise(starts=starts + np.arange(3000) * 1e-3, durations=durations, length=8.0)
+    reaches = []
+    for ranks in (256, 4096, 65536):
+        case = jf.Case(ranks, network=NETWORK, noise=[noise])
+        error = RecordedNoise.of_case(case).error(0.95)
+        reaches.append(error.above / error.delay)
+        assert error.events >= 30 or reaches[-1] >= 1.96 / math.sqrt(error.events)
+    assert reaches == sorted(reaches)
+    assert reaches[-1] > 10
+    row = jf.slowdown([noise], "64,65536", network=NETWORK, realizations=64).rows
+    assert [math.isinf(float(one.mean.high)) for one in row] == [False, True]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..stats import ENOUGH_EVENTS
-from ..stats.intervals import normal, student_t
+from ..stats.intervals import student_t
 from ..units import TICKS_PER_SECOND
 
 Floats = npt.NDArray[np.float64]
@@ -161,9 +161,10 @@ class RecordedDelays:
             factor = math.exp(min(max(rate, -_MAX_RATE), _MAX_RATE))
             parts.append(abs(sum(one.longest_of(ranks * factor) for one in stages) - parts[0]))
         # The rates of recorded detours never give more than the longest of them. Where it rests on
-        # few, how long these are is chance as well.
+        # few, how long these are is chance as well: Student's interval of the mean of so many.
         if events < ENOUGH_EVENTS:
-            parts[-1] = max(parts[-1], normal(confidence) * parts[0] / math.sqrt(max(events, 1.0)))
+            few = max(events, 1.0)
+            parts[-1] = max(parts[-1], student_t(confidence, few) / math.sqrt(few) * parts[0])
         return SamplingError(events, *(self.cycles * one for one in parts))
 
     def _rates_of_mean(self, ranks: float, confidence: float) -> tuple[float, float, float]:
