@@ -17,7 +17,7 @@ BEGINNINGS = {
     "forwarding tables": (
         "Unicast lids [0x0-0x4] of switch Lid 2 guid 0x0002c90200000001 (leaf):\n"
         "  Lid  Out   Destination\n0x0001 001 : (Channel Adapter portguid 0x1: 'n1')\n",
-        "jitterfly network info MAP --tables",
+        "as the tables of the map that ibnetdiscover prints",
     ),
     "rtla": ("rtla timerlat hit stop tracing\n## CPU 3 hit stop tracing, analyzing ##\n", "hist"),
     "a table of a benchmark": (

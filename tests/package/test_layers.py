@@ -178,7 +178,8 @@ OTHERS = {
     "measured.formats.osu": ("--tasks", "--nodes[", "--n?tasks-per-node"),
     "measured.formats.other_tools": "`sysjitter --raw`",
     "measured.formats.rtla": "(without --no-header, --no-index)",
-    "report": ("--width", "--out"),  # of CSS; of the command that runs a study again
+    # Of CSS; of the commands that run a study again, and that printed an answer.
+    "report": ("--width", "--out", "--json"),
 }
 
 

@@ -157,8 +157,7 @@ _TOOLS = (
     _Tool(
         "the forwarding tables of a network (dump_lfts.sh, ibroute)",
         r"^#?[ \t]{0,9}Unicast lids \[",
-        "`jitterfly network info MAP --tables {file}` reads them, with the output of ibnetdiscover "
-        "as MAP",
+        "`jitterfly network info` reads {file} as the tables of the map that ibnetdiscover prints",
     ),
     _Tool(
         "a table of a benchmark by message size",
