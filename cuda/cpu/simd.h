@@ -236,7 +236,7 @@ JF_HD ULanes gather_half(const std::uint64_t* table, ULanes index) {
 #endif
 }
 
-JF_HD ULanes load_anywhere(const std::uint64_t* p) {
+JF_HD ULanes load_anywhere(const void* p) {
   ULanes v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;

@@ -76,28 +76,21 @@ void split(const Tick* __restrict x, Tick base, std::size_t n, Digit* __restrict
 
 constexpr std::size_t kHalves = 2 * kLanes;  // digits in a register
 
-// Multiplications read the low half of each lane: the digits of even realizations. `high_halves`
-// brings those of odd ones there.
-JF_HD ULanes load(const void* from) {
-  ULanes found;
-  __builtin_memcpy(&found, from, sizeof found);
-  return found;
-}
-
 JF_HD Word total(ULanes lanes) {
   Word sum = 0;
   for (int k = 0; k < kLanes; ++k) sum += lanes[k];
   return sum;
 }
 
-// Of one digit and `several` others.
+// Of one digit and `several` others. Multiplications read the low half of each lane: the digits of
+// even realizations. `high_halves` brings those of odd ones there.
 template <std::size_t several>
 JF_HD void dot_some(const Digit* a, const Digit* b, Word* sums) {
   ULanes found[several] = {};
   for (std::size_t i = 0; i < kBlock; i += kHalves) {
-    const ULanes x = load(a + i), odd = high_halves(x);
+    const ULanes x = load_anywhere(a + i), odd = high_halves(x);
     for (std::size_t j = 0; j < several; ++j) {
-      const ULanes y = load(b + j * kBlock + i);
+      const ULanes y = load_anywhere(b + j * kBlock + i);
       found[j] += multiply32(x, y) + multiply32(odd, high_halves(y));
     }
   }
@@ -146,7 +139,7 @@ void dot_three_narrow(const Digit* a, const Digit* b, const Digit* c, Word* sums
     high += multiply32(product >> kNarrow, z);
   };
   for (std::size_t i = 0; i < kBlock; i += kHalves) {
-    const ULanes x = load(a + i), y = load(b + i), z = load(c + i);
+    const ULanes x = load_anywhere(a + i), y = load_anywhere(b + i), z = load_anywhere(c + i);
     add(x, y, z);
     add(high_halves(x), high_halves(y), high_halves(z));
   }
@@ -190,7 +183,7 @@ void quotients(const Tick* x, const Tick* y, std::size_t n, double one, double m
   std::size_t r = 0;
   for (std::size_t end = r; r < n; r = end) {
     if (end = r + kLanes; end <= n) {
-      const ULanes a = load(x + r), b = load(y + r);
+      const ULanes a = load_anywhere(x + r), b = load_anywhere(y + r);
       const Doubles top = (Doubles)(a + kBits) - kShift, bottom = (Doubles)(b + kBits) - kShift;
       const ULanes equal = (ULanes)((a | b) == 0);  // 0 / 0
       const ULanes found = ((ULanes)(top / bottom * one) & ~equal) | ((ULanes)unit & equal);
