@@ -406,6 +406,11 @@ def check_keys(
             )
 
 
+def is_of_a_user(value: Any) -> bool:
+    """Return whether the class of a value is not one of this package."""
+    return type(value).__module__.split(".")[0] != "jitterfly"
+
+
 def own_components(value: Any) -> Iterator[Component]:
     """The members of a family whose class is a user's, in a value or in its fields."""
     if isinstance(value, (list, tuple)):
@@ -413,7 +418,7 @@ def own_components(value: Any) -> Iterator[Component]:
             if not isinstance(one, (int, float)):  # of which there may be millions
                 yield from own_components(one)
     elif dataclasses.is_dataclass(value):
-        if isinstance(value, Component) and type(value).__module__.split(".")[0] != "jitterfly":
+        if isinstance(value, Component) and is_of_a_user(value):
             yield value
         for field in dataclasses.fields(value):
             yield from own_components(getattr(value, field.name))

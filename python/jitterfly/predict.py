@@ -10,6 +10,7 @@ quantiles keep the intervals that measured order statistics have.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -1206,25 +1207,18 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
         value, low, high = (float(np.round(end, 12)) for end in ends)
         return dataclasses.replace(excess, value=value, low=low, high=high)
 
+    def of_times(times: Hits) -> list[Estimate]:
+        series = Series(np.asarray(times.times) - excess * times.base.time)
+        mean = series.mean(asked.confidence).bounded(series.ascending[0])
+        return [mean, *in_order(series.quantile(q, asked.confidence) for q in LEVELS)]
+
     excess = asked.base_source == EXCESS
-    series = {
-        name: None if one is None else Series(np.asarray(one.times) - excess * one.base.time)
-        for name, one in (("here", hits), ("there", there))
-    }
-    columns = {
-        name: None if one is None
-        else [one.mean(asked.confidence).bounded(one.ascending[0]),
-              *in_order(one.quantile(q, asked.confidence) for q in LEVELS)]
-        for name, one in series.items()
-    }  # fmt: skip
-    predicted = [scaled.mean(), *in_order(map(scaled.quantile, LEVELS))]
     names = ["mean", *(f"p{100 * q:g}" for q in LEVELS)]
-    here, beyond = columns["here"], columns["there"]
-    assert here is not None
-    rows = [
-        PredictionRow(what, here[i], shifted(predicted[i]), None if beyond is None else beyond[i])
-        for i, what in enumerate(names)
-    ]
+    predicted = map(shifted, [scaled.mean(), *map(scaled.quantile, LEVELS)])
+    beyond = [None] * len(names) if there is None else of_times(there)
+    rows = itertools.starmap(
+        PredictionRow, zip(names, of_times(hits), predicted, beyond, strict=True)
+    )
     low, high = scaled.band
     return Prediction(
         asked, inferred, base, tuple(rows), scaled.points + base.time, np.exp(-scaled.scaled),

@@ -16,7 +16,8 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..algorithms.own import check_collective, messages_of
+from ..algorithms.algorithm import checked_steps
+from ..algorithms.own import check_collective
 from ..answer import (
     FIRST,
     PICTURE,
@@ -35,9 +36,10 @@ from ..answer import (
 from ..case import check_effective
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..fields import FieldError, counted, field_error, first_few, parameter
+from ..fields import FieldError, counted, field_error, first_few, is_of_a_user, parameter
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
+from ..program import message_count
 from ..question import call_of
 from ..slowdown import no_hosts_notes, start_notes, steady_notes
 from ..stats import Estimate
@@ -391,9 +393,10 @@ class Advice(Answer):
                     continue
                 size = cell.message_bytes
                 algorithm = candidate.make(cell.ranks, question.network, size)
-                if type(algorithm).__module__.startswith("jitterfly."):
+                if not is_of_a_user(algorithm):
                     break
-                if messages_of(algorithm, cell.ranks, size) > _CHECKED_MESSAGES:
+                steps = checked_steps(algorithm, cell.ranks, size)
+                if sum(message_count(step, cell.ranks) for step in steps) > _CHECKED_MESSAGES:
                     unchecked.append(f"{cell.ranks:,}")
                     continue
                 try:

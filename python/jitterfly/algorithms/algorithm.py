@@ -22,6 +22,7 @@ from ..fields import (
     check_choice,
     check_integer,
     frozen_dataclass,
+    is_of_a_user,
     option_of,
     parameter,
     shorten,
@@ -241,7 +242,7 @@ def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[
     elif not any(step.redundancy == 0 for step in steps):
         wrong = f"none of these {len(steps)} completes the collective (redundancy = 0)"
     else:
-        if not type(algorithm).__module__.startswith("jitterfly."):
+        if is_of_a_user(algorithm):
             _check_messages(name, steps, ranks)
         _check_draws(name, steps, ranks)
         return list(steps)

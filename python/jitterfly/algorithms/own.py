@@ -109,17 +109,6 @@ def check_collective(
                     )
 
 
-def messages_of(algorithm: Algorithm, ranks: int, message_bytes: int) -> int:
-    """Return how many messages `check_collective` follows: those of all ranks, none redundant."""
-    count = 0
-    for step in checked_steps(algorithm, ranks, message_bytes):
-        if step.kind == MESSAGE and step.partners is not None and step.receives:
-            count += step.repeat * step.partners.count(ranks)
-        elif step.kind == EXCHANGE:
-            count += power_below(ranks)
-    return count
-
-
 def _combines_whole_vectors(steps: Sequence[Step], ranks: int, message_bytes: int) -> bool:
     """Return whether no message that is combined holds a part of the vector."""
     return all(

@@ -28,6 +28,7 @@ from ..fields import (
     Converted,
     check_numbers,
     is_number,
+    is_of_a_user,
     refuse_masked,
     shorten,
     summary,
@@ -54,7 +55,6 @@ RAREST = 2.0**-65
 """The survival probability that stands for the longest delay: half a step of the uniform."""
 _NODE_ERROR = 1e-6
 """Relative, of a delay: a class's functions may fall by so much where they have to rise."""
-_PACKAGE = __name__.partition(".")[0] + "."
 _HEAVIEST = 100.0
 """How many times the mean of its table a finite mean may be."""
 CELLS = 58 * 64
@@ -366,7 +366,7 @@ class Distribution(Component, ABC):
         """The table, made once for all equal distributions."""
         try:
             made = self.make_table()
-            if not type(self).__module__.startswith(_PACKAGE):
+            if is_of_a_user(self):
                 _check_table(made, self)
         except ValueError as error:
             owner = f" (in {type(self).__name__})"

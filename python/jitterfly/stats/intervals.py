@@ -769,7 +769,7 @@ def normal(confidence: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def student_t(confidence: float, freedom: int) -> float:
+def student_t(confidence: float, freedom: float) -> float:
     """The t with ``P(|T| <= t) = confidence``, T of Student's distribution.
 
     Examples
