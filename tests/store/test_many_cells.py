@@ -325,10 +325,10 @@ def test_records_of_another_seed_in_a_shared_file(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_commands_on_many_cells_answer_soon(tmp_path):
-    """Processor time, which others on the machine change little: of 2,000 cells, and of none.
+    """Processor time of commands on 2,000 cells, in times of a command that has none.
 
     What a command takes for a cell must leave room for 50,000 of them: 2 s of `status` and 20 s of
-    `export`.
+    `export`, where `--version` takes 0.2 s; on a slower machine as many times more.
     """
     file, out = tmp_path / "many.toml", tmp_path / "out"
     file.write_text(many(1000, "[2]"), encoding="utf-8")
@@ -343,15 +343,18 @@ def test_commands_on_many_cells_answer_soon(tmp_path):
         return times + after.children_system - before.children_system
 
     told = []
-    idle = seconds("--version")
     seconds("run", file, "--out", out)
     assert "2000/2000 cells" in told[-1].stderr
     assert len(list((out / "records").iterdir())) <= 256
     assert sum(1 for _ in out.rglob("*")) < 300
+    commands = ["--version"], ["status", out], ["export", out, tmp_path / "all.csv"]
+    # The least of three, one after the other: what others on the machine do only adds to a time.
+    rounds = [[seconds(*words) for words in commands] for _ in range(3)]
+    idle, status, export = map(min, zip(*rounds, strict=True))
     cells = 2000 / 50_000
-    assert seconds("status", out) - idle < 0.5 + 2 * cells
-    assert "2,000 of 2,000 cells finished" in told[-1].stdout
-    assert seconds("export", out, tmp_path / "all.csv") - idle < 0.5 + 20 * cells
+    assert status - idle < (0.5 + 2 * cells) * idle / 0.2
+    assert "2,000 of 2,000 cells finished" in told[-2].stdout
+    assert export - idle < (0.5 + 20 * cells) * idle / 0.2
     assert (tmp_path / "all.csv").read_text() == (out / "summary.csv").read_text()
 
 
