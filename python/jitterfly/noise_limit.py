@@ -1,10 +1,10 @@
 """`noise_limit`: largest noise allowed by a slowdown limit: longest duration or shortest period.
 
 The question of `slowdown` the other way round: one field of a periodic noise is not known, and the
-largest noise is looked for that keeps the mean slowdown at a limit. All values are tried with the
-same realizations (one seed), so the mean hardly jitters from one value to the next, and its root is
-found with few of them. The interval inverts that of the mean: its ends are the values at which the
-limit lies at an end of the interval of the mean slowdown of the same realizations.
+largest noise is looked for that keeps the slowdown, that of the mean or of a quantile, at a limit.
+All values are tried with the same realizations (one seed), so it hardly jitters from one value to
+the next, and its root is found with few of them. The interval inverts that of the slowdown: its
+ends are the values at which the limit lies at an end of the interval of the same realizations.
 
 Beside rare long noise that so few realizations hardly meet, the mean may lack what that adds
 (`expected_hits`). The end of the interval towards less noise allows for it: there, the limit is
@@ -36,22 +36,22 @@ from .answer import (
 )
 from .case import Case
 from .collect import STOPPED, Report, collect
-from .fields import as_float, counted, naming_fields, parameter, shorten
+from .fields import FieldError, as_float, counted, naming_fields, parameter, shorten
 from .noise import Noise, PeriodicNoise
 from .noise.source import check_sources
-from .question import NoiseParameter, Parameter, Ranks, call_of, question, required
-from .simulate import simulate_checked
+from .question import NoiseParameter, Parameter, Ranks, StatisticName, call_of, question, required
+from .simulate import Result, simulate_checked
 from .slowdown import (
     NOISE,
     QUESTION_COLUMNS,
     RANKS,
     CollectiveQuestion,
-    SlowdownRow,
     algorithm_in_words,
     allow_for_recordings,
     caution_notes,
     library_fact,
     no_hosts_notes,
+    over_noise_free,
     part_in_words,
     ranks_in_words,
     repetition,
@@ -61,10 +61,10 @@ from .slowdown import (
     unmet_notes,
     unmet_of,
 )
-from .stats import Estimate
-from .syntax import read_noise, read_noise_texts, read_number
+from .stats import Estimate, quantile, realizations_needed
+from .syntax import read_noise, read_noise_texts, read_number, share_of_completion
 from .units import TICKS_PER_SECOND, parse_seconds, show_seconds, show_size
-from .unseen_noise import SourceHits, undersampling_bound
+from .unseen_noise import RecordedNoise, SourceHits, undersampling_bound
 
 AT_MOST, NEVER, ALWAYS = "at most", "never", "always"
 UNKNOWN = {"duration": "max", "period": "min"}
@@ -84,15 +84,15 @@ def _value_or_words(value: Estimate | str, unit: str) -> str:
 
 
 class NoiseLimitRow(NamedTuple):
-    """The noise that keeps the mean slowdown at the limit on this many ranks.
+    """The noise that keeps the slowdown at the limit on this many ranks.
 
     `state` is "at most" (there is a `value`, seconds, with its interval), "always" (the noise may
     take `MAX_SHARE` of the CPU and more) or "never" (the limit is not kept with hardly any).
     `value` or an end of it is NaN where the realizations do not tell it. `share` is that of the
     CPU's time which the noise takes with that value. `may_lack` is how much the mean completion
-    with the value may lack, seconds, since too few hits of other noise are expected; the interval's
-    end towards less noise allows for it. `exceeded` is whether that end is not known since the
-    other noise alone may exceed the limit.
+    with the value, if it is the mean's, may lack, seconds, since too few hits of other noise are
+    expected; the interval's end towards less noise allows for it. `exceeded` is whether that end is
+    not known since the other noise alone may exceed the limit.
     """
 
     ranks: int
@@ -117,7 +117,7 @@ class NoiseLimitTable(Answer):
     field : str
         "duration", whose largest value was looked for, or "period", whose smallest.
     at_most : float
-        The limit of the mean slowdown.
+        The limit of the slowdown.
     rows : tuple of NoiseLimitRow
         By ascending ranks.
     realizations, seed : int
@@ -129,6 +129,8 @@ class NoiseLimitTable(Answer):
         Numbers of ranks, and the sources of which too few hits are expected there for the mean.
     library : LibraryRules or None
         Whose choice the algorithm is, where it was asked for: it may differ between rows.
+    statistic : str
+        Of the completion, over that without noise, whose slowdown is at the limit.
     """
 
     case: Case
@@ -142,6 +144,7 @@ class NoiseLimitTable(Answer):
     stopped: bool = False
     unmet: tuple[tuple[int, SourceHits], ...] = ()
     library: LibraryRules | None = None
+    statistic: str = "mean"
 
     columns = (
         Column("ranks", heading="ranks"),
@@ -160,6 +163,7 @@ class NoiseLimitTable(Answer):
         Column("confidence", value=lambda answer, _: answer.confidence),
         Column("seed", value=lambda answer, _: answer.seed),
         *QUESTION_COLUMNS,
+        Column("statistic", value=lambda answer, _: answer.statistic, doc="whose limit it is"),
     )  # fmt: skip
     picture = "answers.draw_limits"
 
@@ -171,7 +175,7 @@ class NoiseLimitTable(Answer):
         """Return the question that was asked."""
         size, repeated = show_size(self.case.message_bytes), repetition(self.case)
         return (
-            f"{algorithm_in_words(self)}, {size}{repeated}, slowed down (mean) by "
+            f"{algorithm_in_words(self)}, {size}{repeated}, slowed down ({self.statistic}) by "
             f"{self.at_most:g} at most, under noise: {self.noise}"
         )
 
@@ -377,15 +381,25 @@ class NoiseLimitQuestion(CollectiveQuestion):
     _: KW_ONLY
     at_most: AtMost = required(
         AtMost(
-            "the slowdown (mean) up to which noise with duration=max or period=min is looked for",
-            "Above 1: mean completion over the time without noise. The realizations are those of "
-            "each value that is tried, about 25.",
+            "the slowdown up to which noise with duration=max or period=min is looked for",
+            "Above 1: `statistic` of the completion over the time without noise. The realizations "
+            "are those of each value that is tried, about 25.",
         )
+    )
+    statistic: StatisticName = StatisticName(
+        "whose slowdown at_most limits: mean, or a quantile such as p50 or p99.9",
+        "It is that of the completion of the last rank.",
+        default="mean",
     )
 
     def __post_init__(self) -> None:
         self.take_named_algorithm(self.ranks)
         self.cases  # noqa: B018
+        share = share_of_completion(self.statistic)
+        least = 2 if share is None else realizations_needed(share, self.confidence)
+        if self.realizations < least:
+            rule = f"an integer from {least:,} here, so that the interval of {self.statistic} has"
+            raise FieldError("realizations", f" must be {rule} two ends, got {self.realizations}")
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -408,7 +422,7 @@ class NoiseLimitQuestion(CollectiveQuestion):
                     for one in self.noise if not has_unknown(one)]  # fmt: skip
 
     def answer(self) -> NoiseLimitTable:
-        """Find the largest periodic noise that keeps the mean slowdown of a collective at a limit.
+        """Find the largest periodic noise that keeps the slowdown of a collective at a limit.
 
         Returns
         -------
@@ -436,19 +450,21 @@ class NoiseLimitQuestion(CollectiveQuestion):
         cases, looked_for, others = self.cases, self.looked_for, self.others
         unmet: list[tuple[int, SourceHits]] = []
 
+        share = share_of_completion(self.statistic)
+
         def row_found(case: Case, report: Report) -> NoiseLimitRow:
             tried = 0
 
-            def run(share: float) -> tuple[Case, SlowdownRow]:
+            def run(taken: float) -> Tried:
                 def part(done: int, count: int) -> None:
                     report(1 - 1 / (1 + (tried + done / count) / _DEFAULT_TRIES))
 
                 nonlocal tried
-                noisy = replace(case, noise=[looked_for.noise(share), *others])
+                noisy = replace(case, noise=[looked_for.noise(taken), *others])
                 how = self.seed, self.engine
                 result = simulate_checked(noisy.loops[-1], self.realizations, *how, part)
                 tried += 1
-                return noisy, row_of(noisy, result, self.confidence)
+                return Tried.of(noisy, result, self.confidence, share)
 
             row, sources = _limit(case, looked_for, self.at_most, run)
             unmet.extend((case.ranks, source) for source in sources)
@@ -456,9 +472,10 @@ class NoiseLimitQuestion(CollectiveQuestion):
 
         rows, ended = collect(cases, row_found, self.progress)
         words = "; ".join([looked_for.words, *map(part_in_words, others)])
-        return NoiseLimitTable(cases[len(rows) - 1], words, looked_for.field, self.at_most,
-                               tuple(rows), self.realizations, self.seed, self.confidence,
-                               ended == STOPPED, tuple(unmet), self.library)  # fmt: skip
+        last, stopped = cases[len(rows) - 1], ended == STOPPED
+        return NoiseLimitTable(last, words, looked_for.field, self.at_most, tuple(rows),
+                               self.realizations, self.seed, self.confidence, stopped,
+                               tuple(unmet), self.library, self.statistic)  # fmt: skip
 
 
 noise_limit = call_of(NoiseLimitQuestion, NoiseLimitQuestion.answer, "noise_limit")
@@ -490,49 +507,67 @@ def _looked_for(tables: Sequence[Any]) -> LookedFor:
     return LookedFor({"kind": "periodic", **table}, field, known)
 
 
+class Tried(NamedTuple):
+    """A value that was tried: its case, the time without noise, and the slowdown."""
+
+    case: Case
+    noise_free: float
+    slowdown: Estimate
+    unmet: Callable[[], list[SourceHits]]
+
+    @classmethod
+    def of(cls, case: Case, result: Result, confidence: float, share: float | None) -> Tried:
+        """Estimate the slowdown of the mean, or of a quantile, as far as recordings tell it.
+
+        Sources that are too rare to have been met are asked for later, of few values: a mean may
+        lack what they add. The interval of a quantile holds whatever comes that rarely.
+        """
+        row = row_of(case, result, confidence)
+        if share is None:
+            allowed = allow_for_recordings(row, row, case).slowdown
+            return cls(case, row.noise_free, allowed, lambda: unmet_of(case, row))
+        time = quantile(result.samples[:, -1], share, confidence)
+        time = RecordedNoise.of_case(case).allow(time, row.noise_free, share)
+        return cls(case, row.noise_free, over_noise_free(time, row.noise_free), lambda: [])
+
+
 def _limit(
     case: Case,
     looked_for: LookedFor,
     at_most: float,
-    run: Callable[[float], tuple[Case, SlowdownRow]],
+    run: Callable[[float], Tried],
 ) -> tuple[NoiseLimitRow, list[SourceHits]]:
     """The answer for one number of ranks, and the sources that its mean may know too little of."""
 
     @cache
-    def tried(part: float) -> tuple[Case, SlowdownRow]:
+    def tried(part: float) -> Tried:
         return run(part * MAX_SHARE)
-
-    @cache
-    def allowed(part: float) -> Estimate:
-        """The slowdown, as far as recordings of other noise tell it."""
-        noisy, row = tried(part)
-        return allow_for_recordings(row, row, noisy).slowdown
 
     def unmet(part: float) -> list[SourceHits]:
         if len(case.noise) == 1:  # nothing hides it, and what it takes is not simulated once more
             return []
-        return unmet_of(*tried(part))
+        return tried(part).unmet()
 
     def excess(end: str, lacks: float = 0.0) -> Callable[[float], float]:
-        """Return how far the mean slowdown, or an end of its interval, is above the limit.
+        """Return how far the slowdown, or an end of its interval, is above the limit.
 
         `lacks`: what is added to it for sources that the mean may know too little of, seconds.
         """
         unknown = {"low": 0.0, "value": 1.0, "high": math.inf}[end]
 
         def rising(part: float) -> float:
-            ratio = float(getattr(allowed(part), end))
+            ratio = float(getattr(tried(part).slowdown, end))
             ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
             return math.log(max(ratio, _MIN_RATIO) / at_most)
 
         return rising
 
     least_part = looked_for.least_share / MAX_SHARE
-    quiet, mean = tried(least_part)[1][1:3]
-    of_mean = mean.confidence, mean.realizations
+    _, quiet, slowdown, _ = tried(least_part)
+    how_sure = slowdown.confidence, slowdown.realizations
     if quiet == 0:
         raise ValueError("a slowdown needs time without noise, and one rank without work has none")
-    found = Estimate(math.nan, math.nan, math.nan, *of_mean)
+    found = Estimate(math.nan, math.nan, math.nan, *how_sure)
     if excess("low")(least_part) > 0:
         return NoiseLimitRow(case.ranks, quiet, NEVER, found, math.nan), []
     if excess("high", undersampling_bound(unmet(1.0)))(1.0) <= 0:
@@ -560,7 +595,7 @@ def _limit(
     value, low, high = map(looked_for.value, shares)
     if looked_for.field == "period":
         low, high = high, low
-    found = Estimate(value, low, high, *of_mean)
+    found = Estimate(value, low, high, *how_sure)
     return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
 
 

@@ -55,6 +55,7 @@ from .syntax import (
     read_ranks,
     read_share,
     read_size,
+    share_of_completion,
 )
 from .units import Time, parse_seconds, warn_of_long
 
@@ -368,6 +369,17 @@ class NetworkParameter(Parameter[Network | str, _N]):
 
     def from_plain(self, value: Any, name: str) -> Any:
         return Network.from_dict(value, name) if isinstance(value, Mapping) else value
+
+
+class StatisticName(Parameter[str, str]):
+    """The name of a statistic of completion: "mean", or a quantile such as "p99.9"."""
+
+    takes = "str"
+    metavar = "NAME"
+
+    def read(self, value: Any, name: str) -> str:
+        share_of_completion(value)
+        return str(value)
 
 
 class NoiseParameter(

@@ -499,7 +499,7 @@ def _resampled(case: Case, number: int) -> Case:
 def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:
     """A row whose mean may be higher by what it may lack: no error of sampling, but a bound."""
     mean = row.mean.lacking(undersampling_bound(unmet))
-    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free))
+    return row._replace(mean=mean, slowdown=over_noise_free(mean, row.noise_free))
 
 
 def _allow_for_resampled(
@@ -524,7 +524,7 @@ def _allow_for_resampled(
 
     mean = widened("mean", times.mean(axis=1), float(times.var(axis=1, ddof=1).mean()) / count)
     known = _each_quantile(row, quantile)
-    return row._replace(mean=mean, slowdown=_over(mean, row.noise_free), **known)
+    return row._replace(mean=mean, slowdown=over_noise_free(mean, row.noise_free), **known)
 
 
 def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> SlowdownRow:
@@ -545,7 +545,7 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
 
     mean = wider("mean", None)
     known = _each_quantile(row, wider)
-    return row._replace(mean=mean, slowdown=_over(mean, quiet), **known)
+    return row._replace(mean=mean, slowdown=over_noise_free(mean, quiet), **known)
 
 
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
@@ -555,7 +555,7 @@ def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     enough = len(samples) >= stats.realizations_needed(_QUANTILES["p999"], confidence)
     shares = [*_QUANTILES.values()][: 2 + enough]
     p50, p99, *rare = stats.quantiles(samples, shares, confidence)
-    return SlowdownRow(case.ranks, quiet, mean, p50, p99, _over(mean, quiet), *rare)
+    return SlowdownRow(case.ranks, quiet, mean, p50, p99, over_noise_free(mean, quiet), *rare)
 
 
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
@@ -567,7 +567,7 @@ def _each_quantile(row: SlowdownRow, widened: Callable[[str, float], Estimate]) 
     return dict(zip(there, in_order(widened(name, q) for name, q in there.items()), strict=True))
 
 
-def _over(mean: Estimate, noise_free: float) -> Estimate:
+def over_noise_free(mean: Estimate, noise_free: float) -> Estimate:
     """Return an estimate divided by the time without noise."""
     with np.errstate(divide="ignore", invalid="ignore"):  # one rank without work takes no time
         return changed(mean, lambda time: float(np.divide(time, noise_free)))

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -613,3 +614,37 @@ def _parse_number(text: str, name: str, units: bool) -> int:
             f"2^4..2^12{more}; got {shorten(text)}"
         )
     return int(count)
+
+
+_QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
+
+
+@lru_cache(maxsize=256)
+def quantile_share(name: str) -> float | None:
+    """The share that a quantile's name says; None for another name.
+
+    Examples
+    --------
+    >>> quantile_share("p99.9"), quantile_share("mean")
+    (0.999, None)
+    """
+    match = _QUANTILE.fullmatch(name)
+    share = float(Fraction(match[1]) / 100) if match else 0.0
+    return share if 0 < share < 1 else None
+
+
+def share_of_completion(name: str) -> float | None:
+    """The share that a quantile of completion says; None for "mean".
+
+    Raises
+    ------
+    ValueError
+        Another word. The largest of a sample is none: it has no interval.
+    """
+    share = quantile_share(name) if isinstance(name, str) else None
+    if share is None and not (isinstance(name, str) and name == "mean"):
+        raise ValueError(
+            "statistic must be mean or a quantile such as p50, p99 or p99.9 (min and max of a "
+            f"sample have no interval), got {shorten(name)}"
+        )
+    return share

@@ -33,13 +33,29 @@ def test_one_rank_that_computes_for_long_loses_the_share_of_the_noise(noise, at_
     assert row.value.low <= row.value.value <= row.value.high
 
 
+@pytest.mark.parametrize(("statistic", "expected"), [("p90", 0.05), ("p50", 0.5)])
+def test_a_quantile_of_one_rank_that_computes(statistic, expected):
+    """Noise of d each second delays 0.2 s of computing by more than x < d with probability
+    0.2 + d - x: p90 ends d later, so that 1.25 times allow 0.05 s; p50 d - 0.3 s later.
+    """
+    at_most = 1 + (0.05 if statistic == "p90" else 0.2) / 0.2
+    (row,) = limit("period=1s,duration=max,start=stationary", 1, at_most, 20_000,
+                   compute_time="200ms", statistic=statistic).rows  # fmt: skip
+    assert row.value.low <= expected <= row.value.high
+    assert row.value.value == pytest.approx(expected, rel=0.02)
+    assert row.may_lack == 0
+
+
 @pytest.mark.parametrize(
     ("ranks", "noise"), crossed([16, 1000], [TICK, "period=min,duration=25us"])
 )
-def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks):
+@pytest.mark.parametrize("statistic", ["mean", "p90"])
+def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks, statistic):
     """With the value it is the limit; with an end of the interval it differs by about its width."""
     count = scaled(4000, least=1000)
-    found = limit(noise, ranks, 1.3, count)
+    at_most = 1.3 if statistic == "mean" else 2.5
+    found = limit(noise, ranks, at_most, count, statistic=statistic)
+    assert f"slowed down ({statistic}) by {at_most:g} at most" in found.title()
     (row,) = found.rows
     value, low, high = row.value
     assert low < value < high
@@ -50,11 +66,16 @@ def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks):
                found.field: seconds,
                **({"start": "stationary"} if noise == TICK else {})}
         )  # fmt: skip
-        return jf.slowdown(source, ranks, realizations=count, seed=9).rows[0].slowdown
+        other = jf.slowdown(source, ranks, realizations=count, seed=9)
+        times = jf.stats.quantile(other.samples / other.rows[0].noise_free, 0.9)
+        return other.rows[0].slowdown if statistic == "mean" else times
 
     middle = slowdown(value)
-    assert middle.value == pytest.approx(1.3, abs=1.5 * (middle.high - middle.low))
     ends = slowdown(low).value, slowdown(high).value
+    if statistic == "p90":  # it may leap, from no hit to one of more than the limit
+        assert min(ends) < at_most < max(ends)
+        return
+    assert middle.value == pytest.approx(at_most, abs=1.5 * (middle.high - middle.low))
     assert min(ends) < middle.value < max(ends)
     width = middle.high - middle.low
     assert max(ends) - min(ends) == pytest.approx(width, rel=0.5)
@@ -179,7 +200,7 @@ def test_table_and_picture(tmp_path):
     assert "duration = ?" in found.title()
     rows = list(csv.DictReader(found.to_csv().splitlines()))
     assert [float(row["value_s"]) for row in rows] == [row.value.value for row in found.rows]
-    assert {row["state"] for row in rows} == {"at most"}
+    assert {(row["state"], row["statistic"]) for row in rows} == {("at most", "mean")}
     durations = [row.value.value for row in found.rows]
     assert durations == sorted(durations, reverse=True)
     pytest.importorskip("matplotlib")
@@ -205,6 +226,14 @@ def test_table_and_picture(tmp_path):
 def test_what_is_refused(noise, at_most, message):
     with pytest.raises(ValueError, match=message):
         limit(noise, at_most=at_most)
+
+
+def test_a_quantile_takes_realizations():
+    told = "realizations must be an integer from 368 here, so that the interval of p99 has two ends"
+    with pytest.raises(ValueError, match=f"{told}, got 367"):
+        limit(realizations=367, statistic="p99")
+    with pytest.raises(ValueError, match=r"statistic must be mean or a quantile .*'max'"):
+        limit(statistic="max")
 
 
 def test_one_rank_without_work_has_no_slowdown():
@@ -263,6 +292,8 @@ def test_the_command(capsys, tmp_path):
     told = json.loads(out)
     assert (code, told["at_most"], told["rows"][0]["state"]) == (0, 1.1, "at most")
     assert told["rows"][1]["value"]["low"] == found.rows[1].value.low
+    code, out, _ = run(capsys, *ASKED, "--statistic", "p99")
+    assert (code, "slowed down (p99) by 1.1 at most" in " ".join(out.split())) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -280,6 +311,10 @@ def test_the_command(capsys, tmp_path):
         ),
         (["--noise", TICK, "--at-most", "x"], "--at-most must be a number, got 'x'"),
         (["--noise", "duration=max", "--at-most", "2"], "--noise must give its period"),
+        (
+            ["--noise", "period=1ms,duration=1us", "--statistic", "p99"],
+            "--statistic goes with --at-most: the table has mean, p50 and p99",
+        ),
     ],
 )
 def test_what_the_command_refuses(capsys, arguments, message):

@@ -36,7 +36,6 @@ from ..files import read_text
 from ..find_noise_files import files_from
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
-from ..observables import quantile_share
 from ..question import (
     EFFORT,
     ENGINE,
@@ -53,6 +52,7 @@ from ..question import (
     Seed,
     Share,
     Sizes,
+    StatisticName,
     question,
     required,
 )
@@ -61,6 +61,7 @@ from ..stats import PairedQuantiles
 from ..stats.intervals import binomial_ranks, rare_event_margin, student_t
 from ..stats.paired import fieller_ratio
 from ..studies.toml import tomllib
+from ..syntax import share_of_completion
 from ..units import parse_seconds, show_seconds
 from ..unseen_noise import ratio_with_lacks
 
@@ -123,13 +124,7 @@ class Statistic:
         ValueError
             Another word. The largest of a sample is none: it has no interval.
         """
-        share = quantile_share(name) if isinstance(name, str) else None
-        if share is None and not (isinstance(name, str) and name == "mean"):
-            raise ValueError(
-                "statistic must be mean or a quantile such as p50, p99 or p99.9 (min and max of a "
-                f"sample have no interval, so they tell no winner), got {shorten(name)}"
-            )
-        return cls(name, share)
+        return cls(name, share_of_completion(name))
 
     def least(self, error: float) -> int:
         """Realizations from which on a bound that fails with probability `error` has an end."""
@@ -328,16 +323,6 @@ class Progress:
     simulated: int = 0
     elapsed: float = 0.0
     started: float = field(default_factory=time.monotonic)
-
-
-class StatisticName(Parameter[str, str]):
-    """The name of a `Statistic`."""
-
-    takes = "str"
-    metavar = "NAME"
-
-    def read(self, value: Any, name: str) -> str:
-        return Statistic.named(value).name
 
 
 class Candidates(Parameter[Sequence[str] | str | None, tuple[str, ...] | None]):

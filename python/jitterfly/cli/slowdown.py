@@ -36,7 +36,8 @@ noise can be under way when the collective begins, as on a real machine; without
 Each rank has noise of its own, unless it is shared: with shared=48 by the 48 ranks of a node.
 
 The other way round, --at-most 1.1 with duration=max in --noise finds how long periodic noise may
-last, with period=min how often it may come, until the mean slowdown is 1.1.
+last, with period=min how often it may come, until the mean slowdown is 1.1. With --statistic p99
+it is the slowdown of the quantile: p99 of the completion over the time without noise.
 """
 
 
@@ -115,6 +116,8 @@ def _kind(chosen: argparse.Namespace) -> type[SlowdownQuestion] | type[NoiseLimi
         )
     if unknown and chosen.resamples is not None:
         raise ValueError("--resamples is not for --at-most: leave it out")
+    if not unknown and chosen.statistic is not None:
+        raise ValueError("--statistic goes with --at-most: the table has mean, p50 and p99")
     return NoiseLimitQuestion if unknown else SlowdownQuestion
 
 

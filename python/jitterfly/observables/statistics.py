@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,6 +20,7 @@ from ..stats import (
     win_probability,
 )
 from ..stats.intervals import RareEvents, binomial_ranks, changed, check_confidence, quantile_rank
+from ..syntax import quantile_share
 from ..units import TICKS_PER_SECOND
 from .measure import Column, LinearForm, Measure, MeasureFamily
 from .summary import RATIO_ONE, CellData
@@ -35,21 +34,6 @@ WITH_INTERVAL = ("mean", "win probability")
 """What can be a target, beside quantiles."""
 
 _WORDS = (*WITH_INTERVAL, "standard error", "min", "max")
-_QUANTILE = re.compile(r"p([0-9]{1,2}(?:\.[0-9]{1,8})?)")
-
-
-@lru_cache(maxsize=256)
-def quantile_share(name: str) -> float | None:
-    """The share that a quantile's name says; None for another name.
-
-    Examples
-    --------
-    >>> quantile_share("p99.9"), quantile_share("mean")
-    (0.999, None)
-    """
-    match = _QUANTILE.fullmatch(name)
-    share = float(Fraction(match[1]) / 100) if match else 0.0
-    return share if 0 < share < 1 else None
 
 
 def check_statistic(name: str, where: str) -> str:
