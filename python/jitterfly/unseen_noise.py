@@ -324,6 +324,12 @@ class RecordedNoise(NamedTuple):
             return cls()
         return cls.of(case.placed_noise, case.work_per_cycle())
 
+    def apart_from(self, other: RecordedNoise) -> RecordedNoise:
+        """Return those that the other ones do not replay, too; not the same with other fields."""
+        known = {one.recording for one in other.sources}
+        own = tuple(one for one in self.sources if one.recording not in known)
+        return self._replace(sources=own, alone=self.alone and len(own) == len(self.sources))
+
     def in_words(self) -> list[str]:
         """A line on what intervals allow for, and on what no recording tells; none without one."""
         if not self.sources:

@@ -348,6 +348,12 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         longest = max((trace.ends - trace.starts).max(initial=0) for trace in self.replayed())
         return float(from_ticks(longest))
 
+    @property
+    def recording(self) -> tuple[object, ...]:
+        """What tells the recording from others, however it is replayed."""
+        arrays = (np.asarray(one).tobytes() for one in (self.starts, self.durations))
+        return self.sha256, self.part, self.resample, *(arrays if self.file is None else ())
+
     def is_sample(self) -> bool:
         """Return whether it is a recording of which ranks replay places that are drawn."""
         return self.random and not self.made_up

@@ -22,6 +22,7 @@ from ..stats import (
 from ..stats.intervals import RareEvents, binomial_ranks, changed, check_confidence, quantile_rank
 from ..syntax import quantile_share
 from ..units import TICKS_PER_SECOND
+from ..unseen_noise import RecordedNoise
 from .measure import Column, LinearForm, Measure, MeasureFamily
 from .summary import RATIO_ONE, CellData
 
@@ -317,14 +318,23 @@ class Observed:
         less, equal, larger = self.data.win_counts(self.measure)
         return win_probability(larger, equal, less, confidence)
 
-    def for_recordings(self, found: Estimate, share: float | None = None) -> Estimate:
-        """Return a mean, or the quantile `share`, whose interval allows for other recordings."""
+    def for_recordings(
+        self,
+        found: Estimate,
+        share: float | None = None,
+        recorded: RecordedNoise | None = None,
+    ) -> Estimate:
+        """Return a mean, or the quantile `share`, whose interval allows for other recordings.
+
+        `recorded`: those alone, in place of all that the run replays.
+        """
         measure, below = self.measure, self.measure.denominator
-        if measure.recorded is None or isinstance(below, LinearForm):
+        recorded = recorded or measure.recorded
+        if recorded is None or isinstance(below, LinearForm):
             return found
         added = measure.numerator.constant
         time = changed(found, lambda value: (value * below - added) / TICKS_PER_SECOND)
-        time = measure.recorded.allow(time, measure.noise_free_time, share)
+        time = recorded.allow(time, measure.noise_free_time, share)
         wide = changed(time, lambda end: (end * TICKS_PER_SECOND + added) / below)
         return replace(found, low=wide.low, high=wide.high, caveats=wide.caveats).bounded(
             measure.lower_bound

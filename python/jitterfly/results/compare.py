@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -29,10 +29,10 @@ from ..observables import (
     undersampled_in_words,
     undersampled_noise,
 )
-from ..stats.intervals import RARE_NOISE, Caveat
+from ..stats.intervals import RARE_NOISE, RECORDING, Caveat
 from ..store import Store
 from ..studies import Cell, shown_labels
-from ..unseen_noise import SourceHits, hidden, ratio_with_lacks
+from ..unseen_noise import RecordedNoise, SourceHits, hidden, ratio_with_lacks
 
 Compared = Store | str | Path | tuple[Store | str | Path, str]
 
@@ -185,6 +185,8 @@ class Comparison(Answer):
         The cells that both have run.
     confidence : float
         Of the intervals of the ratios, of all rows together.
+    recordings : "", "same" or "different"
+        Whether they replay recordings of noise, and whether A and B replay the same ones.
     """
 
     a: str
@@ -193,6 +195,7 @@ class Comparison(Answer):
     axes: tuple[str, ...]
     rows: tuple[ComparisonRow, ...]
     confidence: float
+    recordings: str = ""
 
     columns = (
         Column("cell", csv=False),
@@ -264,6 +267,7 @@ class Comparison(Answer):
             *notes_of("rare_noise", self._rare_noise_lines()),
             Note("confidence", "The intervals of B / A hold for all rows together with "
                  f"{100 * self.confidence:g} %; a winner has one without 1."),
+            *(Note("recording", told) for told in _RECORDINGS[self.recordings]),
             Note("ties", "P(B faster) counts ties as half."),
         ]  # fmt: skip
 
@@ -281,6 +285,14 @@ class Comparison(Answer):
                     f"{at and f' at {at}'}{more}; its interval allows for it."
                 )
         return lines
+
+
+_RECORDINGS = {
+    "": [],
+    "same": ["B / A is of the noise as it was recorded."],
+    "different": ["A and B replay different recordings: B / A allows for what others of the same "
+                  "machines would hold; P(B faster) is of the noise as it was recorded."],
+}  # fmt: skip
 
 
 def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 0.95) -> Comparison:
@@ -363,7 +375,10 @@ def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 
         else ""
     )
     axes = tuple(axis.name for axis in sides[0].store.study.axes)
-    return Comparison(str(sides[0]), str(sides[1]), what, axes, tuple(rows), confidence)
+    recordings = max(_recordings(side.family(cell).members[0].recorded
+                                 for side, cell in zip(sides, pair, strict=True))
+                     for pair in pairs)  # fmt: skip
+    return Comparison(str(sides[0]), str(sides[1]), what, axes, tuple(rows), confidence, recordings)
 
 
 def _observed(side: _Side, cell: Cell) -> tuple[Observed, np.ndarray]:
@@ -412,6 +427,7 @@ def _row(
         acting += [source for source in own if source not in counted]
     alone = _hit_alone(x, y, ratio, compared[1].measure.denominator, acting, level)
     ratio = _with_undersampled(ratio, x, compared, unseen, alone)
+    ratio = _with_recordings(ratio, compared, (float(x.mean()), float(y.mean())))
     if not same and not (math.isfinite(mean_a.high) and math.isfinite(mean_b.high)):
         # No realization shows what noise does to one of them.
         ratio = replace(ratio, low=-math.inf, high=math.inf)
@@ -488,3 +504,40 @@ def _with_undersampled(
     away = [abs(new - float(old)) if math.isfinite(old) else 0.0
             for new, old in zip(ends, (ratio.low, ratio.high), strict=True)]  # fmt: skip
     return ratio.widened(*ends, Caveat(RARE_NOISE, *away))
+
+
+def _recordings(sides: Iterable[RecordedNoise | None]) -> str:
+    """Say whether both replay recordings, and the same ones: a word of `_RECORDINGS`."""
+    a, b = (side or RecordedNoise() for side in sides)
+    if a.apart_from(b).sources or b.apart_from(a).sources:
+        return "different"
+    return "same" if a.sources else ""
+
+
+def _with_recordings(
+    ratio: stats.Estimate, compared: Sequence[Observed], means: tuple[float, float]
+) -> stats.Estimate:
+    """The ratio, with an interval that allows for recordings that one side replays alone.
+
+    Those of A and B are independent samples of two machines, or of one before and after a change:
+    what they miss does not cancel, as it does where both replay the same one.
+    """
+    a, b = (of.measure.recorded or RecordedNoise() for of in compared)
+    alone = a.apart_from(b), b.apart_from(a)
+    if not any(own.sources for own in alone):
+        return ratio
+    if min(means) <= 0:  # of a time that noise adds: there may be none
+        return ratio.widened(-math.inf, math.inf, Caveat(RECORDING, math.inf, math.inf))
+    errors: list[tuple[float, float]] = []  # of the logarithm of each mean
+    for of, mean, own in zip(compared, means, alone, strict=True):
+        exact = stats.Estimate(mean, mean, mean, ratio.confidence, ratio.realizations)
+        wide = of.for_recordings(exact, recorded=own) if own.sources else exact
+        low, high = (max(float(end) / mean, 0.0) for end in (wide.low, wide.high))
+        errors.append((-math.log(low) if low else math.inf, math.log(high)))
+    (less_a, more_a), (less_b, more_b) = errors
+    below, above = math.hypot(more_a, less_b), math.hypot(less_a, more_b)
+    value, low, high = map(float, ratio)
+    low = value / math.exp(math.hypot(math.log(value / low) if low > 0 else math.inf, below))
+    high = value * math.exp(math.hypot(math.log(high / value), above))
+    moved = value - value / math.exp(below), value * math.expm1(above)
+    return ratio.widened(low, high, Caveat(RECORDING, *moved))
