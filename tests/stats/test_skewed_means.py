@@ -110,6 +110,26 @@ def test_paired_differences_say_so_too():
     assert stats.difference(slow, np.ones(30)).skewed
 
 
+@pytest.mark.parametrize("count", [30, 100])
+def test_paired_differences_of_rarely_hit_programs(count):
+    """A hit moves both sides, now and then one by more. With Student's interval of the differences
+    and what they show of rare events, 30 realizations covered 61 %.
+    """
+    noise = jf.RenewalNoise(gap="10ms", duration=jf.Lognormal(median="20us", sigma=1))
+    network = jf.LogGOPS(L="1us", o="200ns", G="0.1ns", gamma="0.05ns")
+    kinds = jf.algorithms.RecursiveDoublingAllreduce(), jf.algorithms.RabenseifnerAllreduce()
+    one, other = (
+        jf.simulate(jf.Case(32, algorithm=algorithm, network=network, noise=[noise],
+                            message_bytes=4096), realizations=60_000).samples[:, 0]
+        for algorithm in kinds
+    )  # fmt: skip
+    groups = one.reshape(-1, count).T, other.reshape(-1, count).T
+    found, truth = stats.difference(*groups), (one - other).mean()
+    covered = (found.low <= truth) & (truth <= found.high)
+    assert covered.mean() > 0.95 - 5 * math.sqrt(0.95 * 0.05 / covered.size)
+    assert np.isfinite(found.high).mean() > 0.3
+
+
 @pytest.mark.parametrize(("chance", "delay"), crossed(some(CHANCES, 3), some(DELAYS, 2)))
 def test_few_realizations_and_rare_noise(delay, chance):
     """Of 40 realizations: an interval covers with 93 % at least, or it has no ends.

@@ -59,7 +59,7 @@ from ..question import (
 from ..slowdown import part_in_words
 from ..stats import PairedQuantiles
 from ..stats.intervals import binomial_ranks, rare_event_margin, student_t
-from ..stats.paired import fieller_ratio
+from ..stats.paired import apart, fieller_ratio
 from ..studies.toml import tomllib
 from ..syntax import share_of_completion
 from ..units import parse_seconds, show_seconds
@@ -171,11 +171,11 @@ class Statistic:
         """Return whether that of a is shown to be above `factor` times that of b (paired)."""
         if self.share is not None:
             return PairedQuantiles(a, b, self.share, error).above(factor)
-        difference = a - factor * b
+        difference = apart(a, factor * b)
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or beyond.moved
         reach = _half_interval(difference, error, seen)
-        if not np.ptp(a - b):  # no realization told them apart, but others may
-            reach = max(reach, _half_interval(a - b, error, seen))
+        if not np.ptp(same := apart(a, b)):  # no realization told them apart, but others may
+            reach = max(reach, _half_interval(same, error, seen))
         return bool(difference.mean() > reach + factor * beyond.lacks_b)
 
     def _below(
@@ -248,10 +248,10 @@ class Statistic:
             if high >= 0 and pair.below():
                 high = -_largest_decided(lambda x: pair.below(1.0, -x), -value)
             return stats.Estimate(value, low, high, confidence, len(a))
-        apart = a - b
-        value = float(apart.mean())
+        differences = apart(a, b)
+        value = float(differences.mean())
         seen = max(float(np.ptp(a)), float(np.ptp(b))) or beyond.moved
-        reach = _half_interval(apart, error, seen)
+        reach = _half_interval(differences, error, seen)
         low, high = value - reach - beyond.lacks_b, value + reach + beyond.lacks_a
         return stats.Estimate(value, low, high, confidence, len(a))
 

@@ -350,7 +350,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
 
     @property
     def recording(self) -> tuple[object, ...]:
-        """What tells the recording from others, however it is replayed."""
+        """The recording itself, by which it is told from others however they are replayed."""
         arrays = (np.asarray(one).tobytes() for one in (self.starts, self.durations))
         return self.sha256, self.part, self.resample, *(arrays if self.file is None else ())
 

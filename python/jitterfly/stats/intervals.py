@@ -345,6 +345,24 @@ class RareEvents(NamedTuple):
         return found._replace(count=np.where(moved > 0, len(values), count), all_met=moved)
 
     @classmethod
+    def of_difference(cls, minuend: Floats, subtrahend: Floats, differences: Floats) -> RareEvents:
+        """Return rare events of paired differences, shape (realizations, ...).
+
+        As `of_ratio`: what was seen on both sides, or on one, may be met on either of them alone,
+        and where two sides never differed, they are as sure as what they share.
+        """
+        sides = (minuend, 1), (subtrahend, -1), (differences, 1)
+        ends = [
+            sign * (end - side.mean(axis=0))
+            for side, sign in sides
+            for end in (side.min(axis=0), side.max(axis=0))
+        ]
+        are_same = np.ptp(differences, axis=0) == 0
+        shared = np.where(are_same, np.ptp(subtrahend, axis=0), 0.0)
+        count = events_of_columns(np.where(are_same, subtrahend, differences))
+        return cls(count, -np.minimum.reduce(ends), np.maximum.reduce(ends), shared)
+
+    @classmethod
     def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
         """Return rare events of paired samples, shape (realizations,), whose means have this ratio.
 
