@@ -276,7 +276,7 @@ class SlowdownTable(Answer):
             [row.ranks for row in self.rows if not row.noise_free])  # fmt: skip
         add("no_event", NO_EVENT,
             [row.ranks for row in self.rows
-             if row.mean.too_small and row.ranks not in late
+             if not row.mean.events and row.mean.too_small and row.ranks not in late
              and any(one.acts_on_any(row.ranks) for one in case.noise)])  # fmt: skip
         add("few_events", f"the mean rests on fewer than {stats.ENOUGH_EVENTS} rare events: its "
             "interval is wider for that; take more realizations",

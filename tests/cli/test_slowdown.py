@@ -184,6 +184,17 @@ def test_parts_in_words():
 # --- few rare events
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_mean_whose_recording_tells_no_upper_end_rests_on_events():
+    """A detour of 10 ms that every realization meets: all are delayed, and longer ones may come."""
+    noise = jf.TraceNoise(starts=[1.0], durations=[0.01], length=2)
+    found = jf.slowdown(noise, 4096, realizations=100)
+    (row,) = found.rows
+    assert row.noise_free < 1e-4 < row.mean.low
+    assert row.mean.high == math.inf
+    assert not any(note.code == "no_event" for note in found.notes())
+
+
 def test_a_mean_that_rests_on_no_event_has_no_interval(capsys):
     """100 ms every 10,000 s: a million realizations find a slowdown of 1.5."""
     rare = jf.PeriodicNoise("10000s", "100ms", start="stationary")

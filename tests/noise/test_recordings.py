@@ -300,11 +300,11 @@ def test_few_long_detours_of_many_are_told(tmp_path):
 
     assert told(3) == [
         "3.noise: the recording (20 s, 1,000 detours) has few long detours: its longest detours "
-        "decide (a mean delay rests on about 3 of them, and is uncertain by about ± 58 % for that "
-        "alone, which intervals allow for), and longer ones may be missing; about 200 s would do: "
+        "decide (a mean delay rests on about 3 of them, whose rate is uncertain by ± 58 % or more, "
+        "which intervals allow for), and longer ones may be missing; about 200 s would do: "
         "record longer or on more CPUs"
     ]
-    assert "on about 29 of them, and is uncertain by about ± 19 %" in told(29)[0]
+    assert "on about 29 of them, whose rate is uncertain by ± 19 %" in told(29)[0]
     assert told(31) == []  # the short ones count for hardly anything
     assert told(0) == []
     # Where work is long, short ones delay both ranks alike: the long one alone makes a difference.

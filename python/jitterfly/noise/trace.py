@@ -404,8 +404,8 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         rests = ""
         if events < ENOUGH_EVENTS:
             rests = (
-                f" (a mean delay rests on about {max(events, 1):.0f} of them, and is uncertain by "
-                f"about ± {100 / math.sqrt(max(events, 1)):.0f} % for that alone, which intervals "
+                f" (a mean delay rests on about {max(events, 1):.0f} of them, whose rate is "
+                f"uncertain by ± {100 / math.sqrt(max(events, 1)):.0f} % or more, which intervals "
                 "allow for)"
             )
         needed = max(short * taken / _PART_TAKEN, length * max(ENOUGH_EVENTS / max(events, 1), 1))

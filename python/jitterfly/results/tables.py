@@ -641,7 +641,8 @@ def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> l
         return ["-"] * columns
     scale = _MICRO if summary.unit == "s" else 1.0
     mean = changed(summary.mean, lambda value: scale * value)
-    if math.isnan(mean.value) or (mean.too_small and not (summary.quantiles or summary.is_target)):
+    unknown = math.isinf(mean.low) and math.isinf(mean.high)
+    if math.isnan(mean.value) or (unknown and not (summary.quantiles or summary.is_target)):
         return ["-"]
     if summary.is_set and not summary.is_target:
         return [show(mean) if wanted else f"{mean.value:.0f}"]
