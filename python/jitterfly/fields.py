@@ -808,6 +808,27 @@ def _check_new_kind(cls: type, kind: str, there: type | None) -> None:
     )
 
 
+def check_kinds(value: Any, where: str) -> None:
+    """Raise ValueError where a component's kind names another class by now.
+
+    What keeps components by their kinds, such as a study, would make that one in its place.
+    """
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            check_kinds(one, f"{where}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            check_kinds(one, where)
+    elif isinstance(value, Component):
+        if type(value)._kinds.get(value.kind) is not type(value):
+            raise ValueError(
+                f"{where}: kind {value.kind!r} names another class now, defined after this "
+                f"{type(value).__name__} was made; make it again, or give each class a kind"
+            )
+        for field in dataclasses.fields(value):
+            check_kinds(getattr(value, field.name), f"{where}.{field.name}")
+
+
 def _source_of(cls: type) -> tuple[str, str]:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
     return file or cls.__module__, cls.__qualname__

@@ -116,6 +116,7 @@ def test_what_does_not_fit_is_left_out():
         "message_bytes = 8 occupy a link for 150 ns: what copies"
     )
     assert small.left_out["butterfly_after_all"] == "the same program as butterfly_after_1 here"
+    assert any("the same program as butterfly_after_1" in line for line in found.lines())
     assert "at least 4 ranks" in small.left_out["butterfly_within_all"]
     few = jf.advise(4, network=gap, noise=NOISE, realizations=64).cells[0]
     assert few.left_out["butterfly_after_4"] == "4 ranks have 2 partners to forward to, not 4"

@@ -53,6 +53,30 @@ def listed(*pairs, draw=0):
     return message(Listed(np.array(pairs)), draw, 8, "listed")
 
 
+def test_a_study_takes_no_object_of_an_earlier_class():
+    """It would run the later class of that kind in its place."""
+
+    def of(size):
+        @dataclass(frozen=True)
+        class Ring(jf.Algorithm, kind="test_own_ring"):
+            def steps(self, ranks, message_bytes):
+                return collective([message(Shift(1), 0, size, "around")])
+
+        return Ring()
+
+    first, second = of(8), of(80_000)
+    told = "algorithm: kind 'test_own_ring' names another class now, defined after this Ring was"
+    budget = jf.RealizationBudget(max=2)
+    with pytest.raises(ValueError, match=f"case.{told}"):
+        jf.Study("one", case=jf.Case(4, algorithm=first, network=NETWORK), budget=budget)
+    with pytest.raises(ValueError, match=f"case.{told}"):
+        jf.Study("one", case={"ranks": 4, "algorithm": first, "network": NETWORK}, budget=budget)
+    with pytest.raises(ValueError, match=told):
+        jf.Study("one", case={"ranks": 4, "network": NETWORK}, budget=budget,
+                 variants={"a": {"algorithm": first}, "b": {"algorithm": second}})  # fmt: skip
+    jf.Study("one", case=jf.Case(4, algorithm=second, network=NETWORK), budget=budget)
+
+
 def test_a_kind_that_another_class_has_is_refused():
     for _ in range(2):  # a notebook's cell is run twice
 

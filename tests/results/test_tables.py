@@ -61,6 +61,7 @@ def test_lines_are_no_longer_than_the_terminal(wide, width):
     left = re.search(rf"\.\.\. (\d+) of {COLUMNS} columns have no room", text)
     shown = len(re.findall(r"-+", next(li for li in text.splitlines() if li.startswith("--"))))
     assert shown + int(left[1]) == COLUMNS
+    assert "noise-: " not in text  # a heading of two lines, in a list
     assert "summary.csv has all" in text
 
 

@@ -297,14 +297,16 @@ class Advice(Answer):
         )
 
     def lines(self, width: int | None = None) -> list[str]:
-        """A ranking for each of up to three cells, else a table of all.
+        """A ranking for each of up to three cells, else a table of all; what is left out, and why.
 
         Columns are left out that have no room in lines of `width` letters.
         """
+        left_out = left_out_lines(self.cells)
+        more = ["", "left out:", *left_out] if left_out else []
         if len(self.cells) > _DETAILED_CELLS:
-            return cells_lines(self, width)
+            return [*cells_lines(self, width), *more]
         rankings = ([*ranking_lines(self, cell, width), ""] for cell in self.cells)
-        return list(chain.from_iterable(rankings))[:-1]
+        return [*list(chain.from_iterable(rankings))[:-1], *more]
 
     def shown_tables(self) -> list[ShownTable]:
         """Return a ranking for each of up to three cells, else a table of all."""
@@ -417,9 +419,7 @@ class Advice(Answer):
 
     def report(self, width: int | None = None) -> list[str]:
         """Title, tables and notes as lines of text, of `width` letters where it is given."""
-        left_out = left_out_lines(self.cells)
-        more = ["", "left out:", *left_out] if left_out else []
-        return self._report([*self.lines(width), *more])
+        return self._report(self.lines(width))
 
 
 def _share_of_cells(part: int, count: int) -> str:

@@ -29,6 +29,7 @@ __all__ = [
     "Listed",
     "Range",
     "Shift",
+    "Step",
     "Xor",
     "all_sent_first",
     "block_bytes",

@@ -233,7 +233,8 @@ def _cut(text: str, most: int) -> str:
 def _names_in_line(headers: Sequence[str]) -> str:
     """Return headings in a line, those under one upper heading together after it."""
     groups: dict[str, list[str]] = {}
-    for text in headers:
+    for header in headers:
+        text = header.replace("realiza-\n", "realiza").replace("noise-\n", "noise-")
         over, _, name = text.rpartition("\n")
         groups.setdefault(over or name, []).append(name if over else "")
     shown = [

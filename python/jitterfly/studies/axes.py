@@ -24,7 +24,7 @@ import numpy as np
 
 from ..algorithms import Algorithm
 from ..case import Case
-from ..fields import Component, check_choice, check_keys, is_real_number, shorten
+from ..fields import Component, check_choice, check_keys, check_kinds, is_real_number, shorten
 from ..network import MAX_BYTES, Network
 from ..noise import Noise
 from ..schedule.case import KEYS
@@ -607,6 +607,7 @@ def freeze(value: Any, where: str, *, short: bool = False) -> Any:
     if isinstance(value, (bool, int, float, str)):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Component):
+        check_kinds(value, where)
         value = value.short_dict() if short else value.to_dict()
     if isinstance(value, os.PathLike):
         return os.fspath(value)

@@ -29,6 +29,7 @@ from ..fields import (
     Component,
     Converted,
     check_choice,
+    check_kinds,
     counted,
     did_you_mean,
     is_real_number,
@@ -470,6 +471,7 @@ def read_base(value: Any, groups: Groups, points: Sequence[AxisValue | Variant])
         raise ValueError(f"case must be a Case, a ScheduleCase or a table, got {shorten(value)}")
     whole, given = not isinstance(value, Mapping), value
     if isinstance(value, (Case, ScheduleCase)):
+        check_kinds({one.name: getattr(value, one.name) for one in fields(value)}, "case")
         value = value.to_dict()
     else:  # so that axes and variants reach the fields of what is text
         readers = {"algorithm": _read_algorithm, "network": read_network, "noise": read_noises}
