@@ -22,9 +22,11 @@ from .distributions.distribution import LARGEST
 from .fields import (
     Converted,
     check_choice,
+    check_hashable,
     check_keys,
     check_present,
     frozen_dataclass,
+    own_components,
     shorten,
     stacklevel_of_user,
 )
@@ -167,6 +169,8 @@ class Case(Collective):
         _check_type(
             self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...), or text"
         )
+        for own in own_components(self.algorithm):
+            check_hashable(own)
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
         least = self.network.smallest_message
@@ -683,6 +687,30 @@ def warn_of_absent_hosts(cases: Iterable[Workload]) -> None:
                 return
 
 
+NOISE_TOO_LATE = (
+    "all is over when the noise begins, so that it can hit nothing: give an earlier begin"
+)
+
+
+def begins_after(noise: Noise, seconds: float) -> bool:
+    """Return whether a noise has a `begin` at or after this time."""
+    begin = getattr(noise, "begin", 0.0)
+    return bool(begin) and begin >= seconds
+
+
+def warn_of_late_noise(cases: Iterable[Workload]) -> None:
+    """Warn of the first case that is over when its noise, each source of it, begins."""
+    for case in cases:
+        if not isinstance(case, Case) or not case.noise:
+            continue
+        if all(begins_after(noise, 0.0) for noise in case.noise):
+            end = float(case.noise_free_observations()[-1]) / TICKS_PER_SECOND
+            if all(begins_after(noise, end) for noise in case.noise):
+                where = f"on {case.ranks:,} ranks {NOISE_TOO_LATE}"
+                warnings.warn(where, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
+                return
+
+
 def warn_of_ineffective_noise(case: Case) -> None:
     """Warn of each source that can hit nothing, or not all, in a case that is simulated alone.
 
@@ -692,6 +720,7 @@ def warn_of_ineffective_noise(case: Case) -> None:
     if not case.noise or (case.ranks == 1 and not case.compute_time):
         return
     warn_of_ineffective_sources(case.noise, [case.max_work()] * len(case.noise), case.ranks)
+    warn_of_late_noise([case])
 
 
 def warn_of_ineffective_sources(

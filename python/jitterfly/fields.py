@@ -762,8 +762,11 @@ class Component(Dataclass):
                 needed = [one.name for one in fields if one.default is dataclasses.MISSING]
                 more = f"; {table['kind']} needs {', '.join(needed)}" if len(needed) > 1 else ""
                 raise ValueError(f"{place}: key {field.name!r} is missing{more}")
+        given = {key: value for key, value in table.items() if key != "kind"}
+        if member.__module__.split(".")[0] != "jitterfly":  # built-in ones convert what they take
+            given = {key: _as_tuple(value) for key, value in given.items()}
         try:
-            built: _C = member(**{key: value for key, value in table.items() if key != "kind"})
+            built: _C = member(**given)
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
         return built
@@ -820,13 +823,39 @@ def check_kinds(value: Any, where: str) -> None:
         for one in value:
             check_kinds(one, where)
     elif isinstance(value, Component):
+        name = type(value).__name__
         if type(value)._kinds.get(value.kind) is not type(value):
             raise ValueError(
                 f"{where}: kind {value.kind!r} names another class now, defined after this "
-                f"{type(value).__name__} was made; make it again, or give each class a kind"
+                f"{name} was made; make it again, or give each class a kind"
             )
+        again = type(value).from_dict(value.to_dict(), where) if is_of_a_user(value) else value
         for field in dataclasses.fields(value):
-            check_kinds(getattr(value, field.name), f"{where}.{field.name}")
+            own = getattr(value, field.name)
+            if not np.array_equal(own, getattr(again, field.name)):
+                raise ValueError(
+                    f"{where}: {name}.{field.name} = {shorten(own)} does not come back from a "
+                    "table: fields of a class of one's own must be numbers, text, or tuples of such"
+                )
+            check_kinds(own, f"{where}.{field.name}")
+
+
+def check_hashable(component: Any) -> None:
+    """Raise ValueError for a field without a hash, by which programs are kept."""
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"{type(component).__name__}.{field.name} must be a number, text or a tuple of "
+                f"such, got {shorten(value)}: it has no hash"
+            ) from None
+
+
+def _as_tuple(value: Any) -> Any:
+    """Return lists as tuples, which a frozen class can hold."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _source_of(cls: type) -> tuple[str, str]:

@@ -30,7 +30,9 @@ from .answer import (
 )
 from .case import (
     MAX_CYCLES,
+    NOISE_TOO_LATE,
     Case,
+    begins_after,
     check_effective,
     leaves_switches,
     warn_of_unused_costs,
@@ -79,9 +81,6 @@ from .units import TICKS_PER_SECOND, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, undersampling_bound, unmet_sources
 
 DEFAULT_REALIZATIONS = 2000
-NOISE_TOO_LATE = (
-    "all is over when the noise begins, so that it can hit nothing: give an earlier begin"
-)
 NO_EVENT = (
     "no realization was delayed: a mean that rests on no event has no interval; take more "
     "realizations, unless waits absorb such delays"
@@ -654,12 +653,6 @@ def steady_notes(
         f"than in a long run; for that {remedy}"
     )
     return [Note("short_run", told)]
-
-
-def begins_after(noise: Noise, seconds: float) -> bool:
-    """Return whether a noise has a `begin` at or after this time."""
-    begin = getattr(noise, "begin", 0.0)
-    return bool(begin) and begin >= seconds
 
 
 def repetition(case: Case) -> str:

@@ -77,6 +77,45 @@ def test_a_study_takes_no_object_of_an_earlier_class():
     jf.Study("one", case=jf.Case(4, algorithm=second, network=NETWORK), budget=budget)
 
 
+@dataclass(frozen=True)
+class Levels(jf.Algorithm, kind="test_own_levels"):
+    """Passes on by several distances."""
+
+    masks: tuple[int, ...] = (1, 2)
+
+    def steps(self, ranks, message_bytes):
+        return collective([message(Shift(mask), i, 8, f"by {mask}")
+                           for i, mask in enumerate((1, 2))])  # fmt: skip
+
+
+del jf.Algorithm._kinds["test_own_levels"]
+
+
+def test_a_field_may_be_a_tuple():
+    jf.Algorithm._kinds["test_own_levels"] = Levels
+    assert jf.Algorithm.from_dict(Levels((1, 3)).to_dict()) == Levels((1, 3))
+    case, budget = (
+        jf.Case(4, algorithm=Levels((1, 3)), network=NETWORK),
+        jf.RealizationBudget(max=2),
+    )
+    store = jf.Study("tuple", case=case, budget=budget).run()
+    (cell,) = store.cells
+    assert cell.variants[0].case.algorithm == Levels((1, 3))
+
+
+@pytest.mark.parametrize("masks", [[1, 2], np.array([1, 2])])
+def test_a_field_without_a_hash_is_named(masks):
+    with pytest.raises(ValueError, match=r"Levels.masks must be a number, text or a tuple of such"):
+        jf.Case(4, algorithm=Levels(masks), network=NETWORK)
+
+
+def test_a_field_that_does_not_come_back_from_a_table_is_named():
+    jf.Algorithm._kinds["test_own_levels"] = Levels
+    case = jf.Case(4, algorithm=Levels(jf.RingAllgather()), network=NETWORK)
+    with pytest.raises(ValueError, match=r"case.algorithm: Levels.masks = .* does not come back"):
+        jf.Study("set", case=case, budget=jf.RealizationBudget(max=2))
+
+
 def test_a_kind_that_another_class_has_is_refused():
     for _ in range(2):  # a notebook's cell is run twice
 

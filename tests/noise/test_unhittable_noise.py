@@ -185,3 +185,21 @@ def test_gamma_that_nothing_combines():
         warnings.simplefilter("error")
         for silent in quiet:
             jf.simulate(silent, 2)
+
+
+def test_noise_that_begins_when_all_is_over_is_told_everywhere():
+    """More realizations would not meet it either."""
+    late = [jf.PeriodicNoise("1ms", "25us", begin="5ms", start="stationary")]
+    machine = jf.LogGOPS(L="1us", o="200ns")
+    case = jf.Case(64, network=machine, noise=late)
+    words = "on 64 ranks all is over when the noise begins, so that it can hit nothing: give an ea"
+    for call in (
+        lambda: jf.simulate(case, 4),
+        lambda: jf.Study("late", case=case, budget=jf.RealizationBudget(max=4)),
+        lambda: jf.explain(case, 10),
+        lambda: jf.advise(64, network=machine, noise=late, realizations=40,
+                          candidates=["butterfly", "butterfly_after_1"]),
+    ):  # fmt: skip
+        assert [text[: len(words)] for text in told(call)[1]] == [words]
+    early = [*late, jf.PeriodicNoise("1ms", "25us", start="stationary")]
+    assert told(lambda: jf.simulate(jf.Case(64, network=machine, noise=early), 4))[1] == []

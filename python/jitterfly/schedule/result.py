@@ -28,6 +28,7 @@ from ..answer import (
     units_of,
     write_if_path,
 )
+from ..case import NOISE_TOO_LATE, begins_after
 from ..fields import counted, digested, frozen_dataclass, parameter, seed_in_files
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
@@ -35,8 +36,6 @@ from ..network import LogGOPS
 from ..noise import Noise
 from ..slowdown import (
     NO_EVENT,
-    NOISE_TOO_LATE,
-    begins_after,
     no_hosts_notes,
     part_in_words,
     unmet_notes,

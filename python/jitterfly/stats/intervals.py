@@ -294,6 +294,7 @@ def mean(
                 f"lower_bound must not be above any sample, got {shorten(lower_bound)}, and "
                 f"samples from {x.min():.6g}"
             )
+    x = without_rounding(x, 2.0**-40 * np.abs(x).max(axis=0))  # such as np.diff of times makes
     # Rounding may carry it out of what was drawn; samples that are all the same are their mean.
     least, most = x.min(axis=0), x.max(axis=0)
     center = np.clip(x.mean(axis=0), least, most)
@@ -376,6 +377,8 @@ class RareEvents(NamedTuple):
         if not size:
             return cls(0.0, 0.0, 0.0)
         residuals = top - ratio * bottom
+        rounding = 4 * np.finfo(np.float64).eps * max(abs(float(top.min())), abs(float(top.max())))
+        residuals[np.abs(residuals) <= rounding] = 0.0  # the last digits are no data
         differing = int(np.count_nonzero(residuals))
         if differing:
             count, varied = np.minimum(events_of_columns(residuals), differing), 0.0
@@ -721,6 +724,14 @@ def events_of_columns(
     skewed = third**2 > second**3
     few = total * second**3 / np.where(skewed, third**2, 1.0)
     return np.where(varies, np.where(skewed, few, total), 0.0)
+
+
+def without_rounding(x: Floats, rounding: Any) -> Floats:
+    """Return samples, shape (realizations, ...), all the same where their range is rounding.
+
+    The last digits of seconds would count as events, and make the mean exact.
+    """
+    return np.where(np.ptp(x, axis=0) <= rounding, x[:1], x)
 
 
 def half_width(x: Floats, confidence: float) -> Any:

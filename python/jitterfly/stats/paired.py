@@ -28,6 +28,7 @@ from .intervals import (
     quantile_rank,
     standard_error,
     student_t,
+    without_rounding,
 )
 
 
@@ -71,10 +72,8 @@ def apart(a: Floats, b: Floats) -> Floats:
     Of shape (realizations, ...). Seconds of two programs that the same noise delays by as much
     have differences that are the same but for the last digits, which tell nothing.
     """
-    found: Floats = a - b
     size = np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0))
-    are_same = np.ptp(found, axis=0) <= 4 * np.finfo(np.float64).eps * size
-    return np.where(are_same, found[:1], found)
+    return without_rounding(a - b, 4 * np.finfo(np.float64).eps * size)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..case import (
     check_effective,
     warn_of_absent_hosts,
     warn_of_ineffective_speeds,
+    warn_of_late_noise,
     warn_of_unused_costs,
 )
 from ..distributions import Distribution
@@ -287,6 +288,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     check_effective(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_absent_hosts(case for cell in cells for case in cell.cases.values())
+    warn_of_late_noise(case for cell in cells for case in cell.cases.values())
     warn_of_ineffective_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
