@@ -76,6 +76,7 @@ _LONGEST_STEP = 3.0  # of ln p: no first step is longer
 _MAX_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
 _MIN_RATIO = 1e-3  # a slowdown below it is as far below any limit
+_STEEP = 1.5  # times, from one end of the interval to the other
 _DEFAULT_TRIES = 25  # values that it takes, about
 
 
@@ -92,7 +93,8 @@ class NoiseLimitRow(NamedTuple):
     CPU's time which the noise takes with that value. `may_lack` is how much the mean completion
     with the value, if it is the mean's, may lack, seconds, since too few hits of other noise are
     expected; the interval's end towards less noise allows for it. `exceeded` is whether that end is
-    not known since the other noise alone may exceed the limit.
+    not known since the other noise alone may exceed the limit. `steep` has the slowdown at the ends
+    of the interval, less noise first, where they are far apart; else None.
     """
 
     ranks: int
@@ -102,6 +104,7 @@ class NoiseLimitRow(NamedTuple):
     share: float
     may_lack: float = 0.0
     exceeded: bool = False
+    steep: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +161,7 @@ class NoiseLimitTable(Answer):
         Column("share", SHARE, heading="of the CPU", doc="of the CPU's time with that value"),
         Column("may_lack", csv=False),
         Column("exceeded", csv=False),
+        Column("steep", csv=False),
         Column("at_most", value=lambda answer, _: answer.at_most, doc="the limit"),
         Column("realizations", value=lambda answer, _: answer.realizations),
         Column("confidence", value=lambda answer, _: answer.confidence),
@@ -250,12 +254,28 @@ class NoiseLimitTable(Answer):
                 "top of it, a study with two variants tells, with this noise and without it: "
                 "`jitterfly compare DIR:without DIR:with`",
             ))  # fmt: skip
+        text += self._steep_notes()
         if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
             told = "?: too few realizations are delayed there to tell; take more"
             text.append(Note("few_events", told))
         if self.stopped:
             text.append(Note("stopped", "stopped: more ranks were asked for"))
         return cautions_first(text)
+
+    def _steep_notes(self) -> list[Note]:
+        """Say where the slowdown at the ends of the interval is far below and above the limit."""
+        found = [row for row in self.rows if row.steep is not None]
+        if not found:
+            return []
+        below, above = found[0].steep or (0.0, 0.0)
+        safe = "lower" if self.field == "duration" else "upper"
+        told = (
+            f"on {ranks_in_words([row.ranks for row in found])} {self.statistic} rises steeply "
+            f"there: on {found[0].ranks:,} from {below:.3g} to {above:.3g} times within the "
+            f"interval; what keeps the limit for sure is its {safe} end; more realizations make it "
+            "shorter"
+        )
+        return [Note("steep", told)]
 
     def _is_untold(self, row: NoiseLimitRow) -> bool:
         """Return whether an end is unknown, but not because other noise may exceed the limit."""
@@ -596,7 +616,10 @@ def _limit(
     if looked_for.field == "period":
         low, high = high, low
     found = Estimate(value, low, high, *how_sure)
-    return NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded), sources
+    ends = [float(tried(parts[i]).slowdown.value) for i in (1, 2) if not math.isnan(shares[i])]
+    steep = (ends[0], ends[1]) if len(ends) == 2 and ends[1] > _STEEP * ends[0] else None
+    row = NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded, steep)
+    return row, sources
 
 
 def crossing(

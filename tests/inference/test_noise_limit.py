@@ -228,6 +228,20 @@ def test_what_is_refused(noise, at_most, message):
         limit(noise, at_most=at_most)
 
 
+def test_where_a_quantile_is_steep_the_answer_says_so():
+    """300 us on one of 40 nodes or more in 1 % of all collectives; by hand: each 1.2 s."""
+    tick = "period=min,duration=300us,start=stationary"
+    found = limit(tick, 40, 2, 4000, statistic="p99")
+    (row,) = found.rows
+    assert row.value.low <= 1.2 <= row.value.high
+    below, above = row.steep
+    assert 1 <= below < 2 < above > 1.5 * below
+    (note,) = (note for note in found.notes() if note.code == "steep")
+    assert note.startswith(f"on 40 ranks p99 rises steeply there: on 40 from {below:.3g} to")
+    assert "what keeps the limit for sure is its upper end" in note
+    assert not any(note.code == "steep" for note in limit().notes())
+
+
 def test_a_quantile_takes_realizations():
     told = "realizations must be an integer from 368 here, so that the interval of p99 has two ends"
     with pytest.raises(ValueError, match=f"{told}, got 367"):
