@@ -38,6 +38,7 @@ from .results.tables import notes as notes_of_run
 from .slowdown import part_in_words
 from .store import Store
 from .store.run_directory import META, STORED_STUDY
+from .studies.axes import AxisValue, Variant
 from .units import show_seconds, show_size
 from .version import __version__
 
@@ -739,8 +740,10 @@ def _asked(results: Results) -> Facts:
             for value in axis.values
         ]
         facts.append((axis_title(results.study, axis.name), first_few(labels, _MAX_VALUES)))
+        facts += _settings_of(axis.values)
     if len(results.study.variants) > 1:
         facts.append(("variants", first_few([one.label for one in results.study.variants], 8)))
+        facts += _settings_of(results.study.variants)
     cells = results.cells[:_SAME]
     cases = [case for cell in cells for case in cell.cell.cases.values()]
     for name in ("algorithm", "network", "noise"):
@@ -749,10 +752,34 @@ def _asked(results: Results) -> Facts:
                  for part in parts if part}  # fmt: skip
         if all(parts) and (told := _in_common(sorted(words))):
             facts.append((name, told))
-    sizes = {case.message_bytes for case in cases if isinstance(case, Case)}
+    alone = [case for case in cases if isinstance(case, Case)]
+    sizes = {case.message_bytes for case in alone}
     if len(sizes) == 1:
         facts.append(("message", show_size(sizes.pop())))
+    for name, as_text in (("cycles", "{:,}".format), ("compute_time", show_seconds)):
+        found = {getattr(case, name) for case in alone}
+        if len(found) == 1 and (value := found.pop()) not in (0, 1):
+            facts.append((name.replace("_", " "), as_text(value)))
     return tuple(facts)
+
+
+def _settings_of(values: Sequence[Variant]) -> Facts:
+    """Return what each of some named values sets, where their names do not say it."""
+    if all(len(one.settings) <= 1 and isinstance(one, AxisValue) for one in values):
+        return ()
+    told = ((one.label, first_few([f"{path} = {_plain(value)}"
+                                   for path, value in one.settings.items()], 8))
+            for one in values[:_MAX_VALUES])  # fmt: skip
+    return tuple((f"{label} sets", text) for label, text in told if text)
+
+
+def _plain(value: Any) -> str:
+    """Return a setting as text: a table by its entries, a list in brackets."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_plain(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _in_common(words: list[str]) -> str:

@@ -212,6 +212,22 @@ def test_a_run_says_which_noise_it_is_of_where_that_varies(tmp_path, monkeypatch
     assert "64 B" in words
 
 
+def test_a_run_says_what_its_points_set_and_what_all_have(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = jf.Study(
+        "spare", case={"network": jf.LogGOPS(L="1us", o="200ns"), "cycles": 10},
+        axes=[jf.Axis("cores", points={"used": {"ranks": 48, "compute_time": "1ms"},
+                                "spared": {"ranks": 47, "compute_time": "1.02ms"}})],
+        budget=jf.RealizationBudget(max=2),
+    )  # fmt: skip
+    study.run("out")
+    assert main(["report", "out", "-o", "x.html"]) == 0
+    words = " ".join(read(tmp_path / "x.html").said.split())
+    assert "ranks = 48, compute_time = 1ms" in words
+    assert "ranks = 47, compute_time = 1.02ms" in words
+    assert "cycles: 10" in words
+
+
 def test_a_run_that_is_not_finished_says_so(there, tmp_path, capsys):
     import shutil
 

@@ -33,6 +33,8 @@ ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
+# Of times in seconds, and of those between two of them (np.diff): not data, but their last digits.
+_ROUNDING = 2.0**-40
 RARE_NOISE, RECORDING = "rare_noise", "recording"
 """Codes of caveats: noise that too few realizations met; a recording that is one of many."""
 
@@ -289,12 +291,13 @@ def mean(
     check_confidence(confidence)
     if lower_bound is not None:
         bound = _of_columns(lower_bound, "lower_bound", x)
-        if not (x >= bound).all():
+        if not (x >= bound - _ROUNDING * np.abs(bound)).all():
             raise ValueError(
                 f"lower_bound must not be above any sample, got {shorten(lower_bound)}, and "
                 f"samples from {x.min():.6g}"
             )
-    x = without_rounding(x, 2.0**-40 * np.abs(x).max(axis=0))  # such as np.diff of times makes
+        x = np.maximum(x, bound)
+    x = without_rounding(x, np.abs(x).max(axis=0))
     # Rounding may carry it out of what was drawn; samples that are all the same are their mean.
     least, most = x.min(axis=0), x.max(axis=0)
     center = np.clip(x.mean(axis=0), least, most)
@@ -377,13 +380,14 @@ class RareEvents(NamedTuple):
         if not size:
             return cls(0.0, 0.0, 0.0)
         residuals = top - ratio * bottom
-        rounding = 4 * np.finfo(np.float64).eps * max(abs(float(top.min())), abs(float(top.max())))
+        rounding = _ROUNDING * max(abs(float(top.min())), abs(float(top.max())))
         residuals[np.abs(residuals) <= rounding] = 0.0  # the last digits are no data
         differing = int(np.count_nonzero(residuals))
         if differing:
             count, varied = np.minimum(events_of_columns(residuals), differing), 0.0
         else:
-            count, varied = events_of_columns(bottom), abs(ratio / size) * float(np.ptp(bottom))
+            shared = without_rounding(bottom, np.abs(bottom).max())
+            count, varied = events_of_columns(shared), abs(ratio / size) * float(np.ptp(shared))
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
         sides = ((top, top.mean(), sign), (bottom, size, -sign * ratio), (residuals, 0.0, sign))
@@ -726,12 +730,12 @@ def events_of_columns(
     return np.where(varies, np.where(skewed, few, total), 0.0)
 
 
-def without_rounding(x: Floats, rounding: Any) -> Floats:
+def without_rounding(x: Floats, size: Any) -> Floats:
     """Return samples, shape (realizations, ...), all the same where their range is rounding.
 
-    The last digits of seconds would count as events, and make the mean exact.
+    The last digits of times of this size would count as events, and make the mean exact.
     """
-    return np.where(np.ptp(x, axis=0) <= rounding, x[:1], x)
+    return np.where(np.ptp(x, axis=0) <= _ROUNDING * size, x[:1], x)
 
 
 def half_width(x: Floats, confidence: float) -> Any:

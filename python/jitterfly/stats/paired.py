@@ -73,7 +73,7 @@ def apart(a: Floats, b: Floats) -> Floats:
     have differences that are the same but for the last digits, which tell nothing.
     """
     size = np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0))
-    return without_rounding(a - b, 4 * np.finfo(np.float64).eps * size)
+    return without_rounding(a - b, size)
 
 
 @dataclass(frozen=True)
