@@ -35,6 +35,7 @@ from .measured.infer import (
     Base,
     DetourRates,
     Hits,
+    averaged,
     corrected,
     first_guess,
     mean_hits,
@@ -83,6 +84,8 @@ DEFAULT_REALIZATIONS = 20_000
 _MIN_REALIZATIONS = 500
 _MAX_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
 _ROUNDS = 8  # of corrections
+_AVERAGED = 6  # of them: what each simulates is off by chance of its own
+_NO_RATE = 1e-300  # per second
 _REPEATED = (3, 2)  # times as many realizations for the ratio: on the measured and the other ranks
 _SMOOTHED = (0.05, 0.3)  # of the logarithm of the number of hits: ratios are alike within
 _FEW = 8  # iterations beyond, or not beyond, a time: their ratio is that of the neighbours
@@ -396,7 +399,7 @@ class InferredNoise(Answer):
         )
         fit = (
             f"under it, the engine's share of iterations beyond any time is that of the measured "
-            f"ones to within {100 * self.distance:.2g} %"
+            f"ones to within {100 * self.distance:.2g} % of all"
         )
         return [
             *caution_notes(asked, hits),
@@ -614,6 +617,7 @@ def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
     quiet = [asked.noise_free(run.ranks) or run.hits.base.time for run in runs]
     exposed = float(np.average(quiet, weights=ranks))
     found = first_guess(hits.bins, number, math.fsum(ranks), exposed, asked.start == "stationary")
+    rounds = []
     for _ in range(_ROUNDS):
         noise = _renewal(found.histogram(events), asked.start)
         simulated = [
@@ -622,10 +626,13 @@ def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
         count = min(engine.realizations, hits.count)
         there = mean_hits(np.sort(np.concatenate(simulated)), at)
         found = corrected(found, number, there, count)
+        rounds.append(found)
+    found = averaged(rounds[-_AVERAGED:])
     histogram = found.histogram(events)
     noise = _renewal(histogram, asked.start)
     checked = tuple(run._replace(simulated=engine.excess(run.ranks, noise)) for run in runs)
-    return InferredNoise(asked, checked, noise, histogram, _rate_rows(asked, hits, found))
+    rows = _rate_rows(asked, hits, found, rounds[-_AVERAGED:])
+    return InferredNoise(asked, checked, noise, histogram, rows)
 
 
 def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
@@ -669,8 +676,15 @@ def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
 infer_noise = call_of(InferNoiseQuestion, answer_inference, "infer_noise")
 
 
-def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> tuple[RateRow, ...]:
-    """Make the rows: detours beyond round durations."""
+def _rate_rows(
+    asked: InferNoiseQuestion, hits: Hits, detours: DetourRates, rounds: Sequence[DetourRates]
+) -> tuple[RateRow, ...]:
+    """Make the rows: detours beyond round durations.
+
+    Their intervals allow for the measured iterations, and for those that were simulated, by which
+    the rates of the `rounds` differ whose average they are.
+    """
+    reach = student_t(asked.confidence, len(rounds) - 1) / math.sqrt(len(rounds))
     first, last = detours.low[0], detours.low[-1]
     exponents = range(math.floor(math.log10(first)), math.ceil(math.log10(max(last, first))) + 1)
     marks = [m * 10.0**e for e in exponents for m in (1, 2, 5) if first < m * 10.0**e < last]
@@ -683,8 +697,14 @@ def _rate_rows(asked: InferNoiseQuestion, hits: Hits, detours: DetourRates) -> t
         rate = float(detours.beyond(duration))
         beyond = int(np.count_nonzero(hits.excess > at[0]))
         if number > 0:
-            interval = Estimate(rate, rate * low / number, rate * high / number, asked.confidence,
-                                math.floor(hits.effective(duration)))  # fmt: skip
+            found = np.log([max(float(one.beyond(duration)), _NO_RATE) for one in rounds])
+            simulated = reach * float(found.std(ddof=1))
+            below, above = (
+                math.hypot(math.log(end / number), simulated) if 0 < end < math.inf else math.inf
+                for end in (low, high)
+            )
+            interval = Estimate(rate, rate * math.exp(-below), rate * math.exp(above),
+                                asked.confidence, math.floor(hits.effective(duration)))  # fmt: skip
             rows.append(RateRow(duration, beyond, interval))
     return tuple(rows)
 

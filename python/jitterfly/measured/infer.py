@@ -351,6 +351,13 @@ def first_guess(
     return DetourRates(*bins, rates)
 
 
+def averaged(rates: Sequence[DetourRates]) -> DetourRates:
+    """Return the geometric mean of rates in the same bins."""
+    with np.errstate(divide="ignore"):
+        logs = np.log([one.rates for one in rates])
+    return DetourRates(rates[0].low, rates[0].high, np.exp(logs.mean(axis=0)))
+
+
 def corrected(guess: DetourRates, measured: Floats, simulated: Floats, count: int) -> DetourRates:
     """Return rates that bring the number of hits at each edge closer to the measured one.
 
