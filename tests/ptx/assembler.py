@@ -373,26 +373,23 @@ def assemble(kernels: Iterable[tuple[Module, str]]) -> str:
     """What machine.cpp reads: these kernels, and the functions that they call."""
     text: list[str] = []
     numbers: dict[tuple[int, str], int] = {}
-    needed: dict[tuple[int, str], tuple[int, int]] = {}
+    needed: dict[tuple[int, str], int] = {}
 
-    def add(module: Module, name: str, callers: tuple[str, ...]) -> tuple[int, int]:
-        """Returns the registers, and the bytes of local memory, of the function and its callees."""
+    def add(module: Module, name: str, callers: tuple[str, ...]) -> int:
+        """Returns the bytes of local memory of the function and of those that it calls."""
         if name in callers:
             raise UnknownPtx(f"{name} calls itself")
         key = (id(module), name)
         if key in needed:
             return needed[key]
         one = Assembly(module, module.functions[name])
-        below = [(0, 0)] + [add(module, callee, (*callers, name)) for callee in one.calls]
-        needed[key] = (
-            one.registers + max(registers for registers, _ in below),
-            aligned(one.local, 16) + max(local for _, local in below),
-        )
+        below = [add(module, callee, (*callers, name)) for callee in one.calls]
+        needed[key] = aligned(one.local, 16) + max(below, default=0)
         numbers[key] = len(numbers)
         text.append(one.text([numbers[id(module), callee] for callee in one.calls]))
         if one.function.is_kernel:
             parameters = one.function.parameters
-            words = [numbers[key], *needed[key], one.shared, one.function.most_threads,
+            words = [numbers[key], needed[key], one.shared, one.function.most_threads,
                      len(parameters)]  # fmt: skip
             for variable, offset in zip(parameters, offsets(parameters), strict=True):
                 words += [offset, variable.bytes]

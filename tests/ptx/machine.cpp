@@ -3,6 +3,8 @@
 // no others.
 #include "machine.h"
 
+#include "registers.h"
+
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -36,14 +38,17 @@ class Thread {
 
   // Until it ends.
   void run() {
-    while (next != nullptr) {
-      Instruction& one = *next++;
+    Instruction* at = next;
+    while (at != nullptr) {
+      Instruction& one = *at++;
       if (one.guard != 0) {
         const bool set = frame_.registers[std::abs(one.guard) - 1] != 0;
         if (set != (one.guard > 0)) continue;
       }
       ++one.number;
+      next = at;
       one.run(*this, one.operands);
+      if (one.jumps) at = next;
     }
   }
 
@@ -97,9 +102,9 @@ class Thread {
            " bytes of shared memory is used");
     return aligned<T>(reinterpret_cast<std::uintptr_t>(jf_emu::dynamic_shared) + offset, count);
   }
-  const char* site() const { return next[-1].site; }
+  const char* site() const { return origin().site; }
   [[noreturn]] void fail(const std::string& what) const {
-    jf_emu::block().fail("line " + std::to_string(next[-1].line) + " of the PTX: " + what);
+    jf_emu::block().fail("line " + std::to_string(origin().line) + " of the PTX: " + what);
   }
 
   Instruction* next = nullptr;  // nullptr: the thread has ended
@@ -111,6 +116,10 @@ class Thread {
     unsigned char* local;
   };
 
+  const Function::Origin& origin() const {
+    return frame_.function
+        ->origins[static_cast<std::size_t>(next - 1 - frame_.function->code.data())];
+  }
   static const std::uint64_t* end_of(const std::vector<std::uint64_t>& v) {
     return v.data() + v.size();
   }
@@ -149,6 +158,8 @@ using s32 = std::int32_t;
 using s64 = std::int64_t;
 __extension__ using u128 = unsigned __int128;
 __extension__ using s128 = __int128;
+
+constexpr std::int32_t kFixed = 3;  // registers that a function finds set: see `enter`
 
 template <class T>
 constexpr int kBits = 8 * static_cast<int>(sizeof(T));
@@ -611,6 +622,10 @@ void Table::control() {
   add("fence", 0, [](Thread&, Operands) {});
 }
 
+bool changes_next(const std::string& name) {
+  return name == "bra" || name == "brx.idx" || name == "call" || name == "ret" || name == "exit";
+}
+
 bool is_rendezvous(const std::string& name) {
   return name.starts_with("bar.") || name.starts_with("vote.") || name.starts_with("redux.") ||
          name.find("shfl.") != std::string::npos;
@@ -648,7 +663,6 @@ class Library {
 
   std::unordered_map<std::string, Kernel> kernels_;
   std::deque<Function> functions_;
-  std::deque<std::vector<std::int32_t>> operands_;
   std::deque<std::string> sites_;
 };
 
@@ -676,7 +690,6 @@ void Library::read_kernel(std::istream& in) {
   const Function& function = functions_.at(word<std::size_t>(in));
   Kernel& kernel = kernels_[function.name];
   kernel.function = &function;
-  kernel.registers = word<std::size_t>(in);
   kernel.local_bytes = word<std::size_t>(in);
   kernel.shared_bytes = word<std::size_t>(in);
   kernel.most_threads = word<std::size_t>(in);
@@ -691,8 +704,9 @@ void Library::read_function(std::istream& in, const Table& table) {
   f.name = word<std::string>(in);
   f.registers = word<std::size_t>(in);
   f.local_bytes = word<std::size_t>(in);
+  std::vector<std::int32_t> special;
   for (auto n = word<int>(in); n > 0; --n) {
-    const auto slot = word<std::int32_t>(in);
+    const auto slot = special.emplace_back(word<std::int32_t>(in));
     const auto which = word<std::string>(in);
     const auto found = kSpecial.find(which);
     if (found == kSpecial.end()) throw std::runtime_error(f.name + ": unknown register " + which);
@@ -704,37 +718,57 @@ void Library::read_function(std::istream& in, const Table& table) {
   f.calls.resize(word<std::size_t>(in));
   for (auto& called : f.calls) called = &functions_.at(word<std::size_t>(in));
   f.code.resize(word<std::size_t>(in));
+  f.origins.resize(f.code.size());
+  std::vector<Listed> listing(f.code.size());
+  std::size_t operands = 0;
   for (std::size_t i = 0; i < f.code.size(); ++i) {
-    Instruction& one = f.code[i];
-    one.line = word<std::int32_t>(in);
-    one.guard = word<std::int32_t>(in);
-    const auto opcode = word<std::string>(in);
-    auto& words = operands_.emplace_back(word<std::size_t>(in));
+    auto& [opcode, guard, words] = listing[i];
+    const auto line = f.origins[i].line = word<std::int32_t>(in);
+    guard = word<std::int32_t>(in);
+    opcode = word<std::string>(in);
+    words.resize(word<std::size_t>(in));
     for (auto& operand : words) operand = word<std::int32_t>(in);
+    operands += words.size();
     const Known* known = table.find(opcode);
     const auto count = static_cast<int>(words.size());
     if (known == nullptr || (known->operands >= 0 && known->operands != count))
-      throw std::runtime_error(f.name + ", line " + std::to_string(one.line) +
+      throw std::runtime_error(f.name + ", line " + std::to_string(line) +
                                ": unknown instruction " + opcode + " with " +
                                std::to_string(count) + " operands");
+    f.code[i].run = known->run;
+    if (is_rendezvous(opcode))
+      f.origins[i].site = sites_.emplace_back(opcode + " in line " + std::to_string(line)).c_str();
+  }
+
+  const Registers registers(listing, f.registers, kFixed, special);
+  f.registers = registers.count();
+  for (auto& one : f.special) one.slot = registers.place(one.slot);
+  for (const Function* called : f.calls)
+    f.all_registers = std::max(f.all_registers, called->all_registers);
+  f.all_registers += f.registers;
+
+  f.operands.reserve(operands);
+  for (std::size_t i = 0; i < f.code.size(); ++i) {
+    Instruction& one = f.code[i];
+    auto& [opcode, guard, words] = listing[i];
     const auto here = static_cast<std::int32_t>(i + 1);
     if (opcode == "bra") words[0] -= here;
     if (opcode == "brx.idx")
       std::for_each(words.begin() + 2, words.end(), [&](auto& target) { target -= here; });
-    one.run = known->run;
-    one.operands = words.data();
+    one.operands = f.operands.data() + f.operands.size();
+    f.operands.insert(f.operands.end(), words.begin(), words.end());
     one.number = 0;
-    one.site = nullptr;
-    if (is_rendezvous(opcode))
-      one.site = sites_.emplace_back(opcode + " in line " + std::to_string(one.line)).c_str();
+    one.guard = guard;
+    one.jumps = changes_next(opcode);
   }
 }
 
 void Library::write_numbers(const std::string& file) const {
   std::ofstream out(file);
   for (const Function& f : functions_) {
-    for (const Instruction& one : f.code)
-      if (one.number > 0) out << f.name << ' ' << one.line << ' ' << one.number << '\n';
+    for (std::size_t i = 0; i < f.code.size(); ++i)
+      if (const auto number = f.code[i].number; number > 0)
+        out << f.name << ' ' << f.origins[i].line << ' ' << number << '\n';
   }
 }
 
@@ -768,7 +802,11 @@ void Kernel::launch(dim3 grid, dim3 block, std::size_t shared, std::uint64_t see
   if (most_threads > 0 && threads > most_threads)
     throw jf_emu::Error("a block of " + std::to_string(threads) + " threads, compiled for " +
                         std::to_string(most_threads));
-  static std::vector<Memory> all_registers(1024), all_local(1024);
+  static std::vector<u64> all_registers;
+  static std::vector<Memory> all_local(1024);
+  // An odd number of cache lines, so that those of all threads do not compete for a few of them.
+  const std::size_t registers = ((function->all_registers / 8 + 1) | 1) * 8;
+  if (all_registers.size() < 1024 * registers) all_registers.resize(1024 * registers);
   const std::size_t dynamic = (shared_bytes + 127) / 128 * 128;
   const Launch common{parameters, dynamic, dynamic + shared};
   jf_emu::Random random(seed);
@@ -776,8 +814,7 @@ void Kernel::launch(dim3 grid, dim3 block, std::size_t shared, std::uint64_t see
     const std::size_t number = jf_emu::block().thread();
     unsigned char* const local = all_local.at(number).get(local_bytes);
     jf_emu::fill_garbage(local, local_bytes, random);
-    auto* const file = reinterpret_cast<u64*>(all_registers.at(number).get(registers * 8));
-    Thread(common, *function, file, local).run();
+    Thread(common, *function, all_registers.data() + number * registers, local).run();
   };
   jf_emu::launch(grid, block, common.shared_bytes, seed, run, order);
 }

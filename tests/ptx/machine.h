@@ -26,10 +26,9 @@ class Thread;
 struct Instruction {
   void (*run)(Thread&, const std::int32_t* operands);
   const std::int32_t* operands;
-  const char* site;      // of a rendezvous: its name, and the line of PTX
-  std::int32_t guard;    // 0: none; else a register's number and 1, negative: to be false
-  std::int32_t line;     // of the PTX
   std::uint64_t number;  // of times that it was executed
+  std::int32_t guard;    // 0: none; else a register's number and 1, negative: to be false
+  bool jumps;            // the next one need not be the next to be executed
 };
 
 // Of a function; it may be a kernel.
@@ -39,20 +38,28 @@ struct Function {
     unsigned (*value)();
   };
 
+  struct Origin {
+    std::int32_t line = 0;       // of the PTX
+    const char* site = nullptr;  // of a rendezvous: its name, and the line
+  };
+
   std::string name;
   std::size_t registers = 0, local_bytes = 0;
+  std::size_t all_registers = 0;         // with those of the functions that it calls
   std::vector<Special> special;          // registers that the hardware sets
   std::vector<std::uint64_t> constants;  // the last one first: operand -1 is the last one here
   std::vector<const Function*> calls;
   mutable std::vector<Instruction> code;
+  std::vector<Origin> origins;  // of the instructions
+  std::vector<std::int32_t> operands;
 };
 
 struct Kernel {
   const Function* function = nullptr;
-  std::size_t registers = 0, local_bytes = 0;  // with those of the functions that it calls
-  std::size_t shared_bytes = 0;                // of variables; the launch asks for more
-  std::size_t most_threads = 0;                // of a block; 0: not said
-  std::vector<std::size_t> offsets, sizes;     // of parameters
+  std::size_t local_bytes = 0;              // with those of the functions that it calls
+  std::size_t shared_bytes = 0;             // of variables; the launch asks for more
+  std::size_t most_threads = 0;             // of a block; 0: not said
+  std::vector<std::size_t> offsets, sizes;  // of parameters
 
   void launch(dim3 grid, dim3 block, std::size_t shared, std::uint64_t seed, jf_emu::Order order,
               const unsigned char* parameters) const;
