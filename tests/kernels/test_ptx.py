@@ -56,7 +56,7 @@ from support.emulated_kernels import (
 )
 from support.emulated_schedules import random_schedule_runs, same_schedule
 from support.kernel_cases import ALL_NOISES, PROGRAMS, make
-from support.lean_cases import random_lean_case, random_list_case
+from support.lean_cases import on_the_edge, random_lean_case, random_list_case
 from support.message_cases import (
     COUNTED,
     MESSAGE_PROGRAMS,
@@ -198,16 +198,29 @@ def engine_runs():
         for program in ("butterfly", "both"):
             case = make(program, noise, 9, **quiet)
             runs.append(Run(congest(case, number), statistics="max"))
-    runs += sensitive_runs()
+    runs = with_few_realizations(runs) + sensitive_runs()
     # Ranks that do not fit shared memory.
     runs.append(Run(make_messages("trees", "fresh", 14_000)))
     return runs + runs_of_the_lean_kernel()
 
 
+def with_few_realizations(runs):
+    """As many realizations as fill eight warps, where a run has more, or two in each fourth run.
+
+    Many take long, and execute no other lines. Tests of the same source run all of them.
+    """
+    return [replace(run, count=min(run.count, max(256 // run.case.ranks, 1 + (number % 4 == 0))))
+            for number, run in enumerate(runs)]  # fmt: skip
+
+
 def runs_of_the_lean_kernel(limits=(LEAN32, LEAN64)):
     cases = [random_lean_case(random.Random(f"ptx {number}")) for number in range(60)]
     cases += [random_list_case(random.Random(f"ptx {number}")) for number in range(30)]
-    runs = [run for most in limits for run in lean_runs(cases, most)]
+    runs = [run for most in limits for run in with_few_realizations(lean_runs(cases, most))]
+    # Draws whose low half decides.
+    rng = random.Random("ptx edge")
+    cases = [on_the_edge(rng, bits, events) for bits in (4, 5) for events in range(3)]
+    runs += [Run(case, most=most) for most in limits for case in cases]
     # The barriers of a window that moves, and ranks that do not fit shared memory.
     runs += [Run(make("butterfly", "stationary", 14, hidden=frozenset(range(1, 13))), most=most)
              for most in limits]  # fmt: skip
