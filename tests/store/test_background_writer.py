@@ -190,6 +190,27 @@ def test_too_much_is_left_to_the_files(monkeypatch):
     assert next(recent.pieces(1, 0, 25))[2] is not None
 
 
+@pytest.mark.parametrize("limit", [10**9, 20 * 400])
+def test_a_piece_more_is_not_compared_with_all_others(limit, monkeypatch):
+    """Studies of many small cells add a piece of each before anybody looks at one."""
+    asked = []
+
+    class Counted(Piece):
+        @property
+        def nbytes(self):
+            asked.append(self)
+            return super().nbytes
+
+    monkeypatch.setattr("jitterfly.store.store._MAX_RECENT_BYTES", limit)
+    recent = RecentSamples()
+    for cell in range(300):
+        recent.add(cell, 0, Counted(np.zeros((25, 2), np.int64)))
+    kept = [next(recent.pieces(cell, 0, 25))[2] is not None for cell in range(300)]
+    assert sum(kept) == 300 if limit == 10**9 else 17 <= sum(kept) <= 20
+    assert kept == sorted(kept)
+    assert len(asked) < 9 * 300
+
+
 @pytest.mark.parametrize(("bits", "size"), [(8, 1), (9, 2), (17, 4), (32, 4), (33, 8), (63, 8)])
 @pytest.mark.parametrize("width", [1, 3])
 def test_what_is_made_early_is_what_is_made_when_asked_for(width, bits, size):

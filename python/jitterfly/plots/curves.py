@@ -96,6 +96,7 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
     """
     values = [np.nan if e is None else float(e.value) for e in means]
     axes.errorbar(x, values, yerr=error_bar_lengths(means), **options)
+    rings = []
     for at, estimate in zip(x, means, strict=True):
         if estimate is None or not estimate.too_small:
             continue
@@ -106,7 +107,9 @@ def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **op
                           arrowprops={"arrowstyle": "<-", "color": options.get("color"),
                                       "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
         elif np.isfinite(estimate.value):
-            mark_no_interval(axes, at, float(estimate.value), color=options.get("color"))
+            rings.append((at, float(estimate.value)))
+    if rings:
+        mark_no_interval(axes, *zip(*rings, strict=True), color=options.get("color"))
 
 
 def is_open(estimate: Estimate) -> bool:

@@ -515,20 +515,19 @@ class RecentSamples:
 
     def __init__(self) -> None:
         self._parts: dict[int, dict[int, Piece]] = {}  # by cell, by first realization
+        self._most = 0  # bytes: samples take fewer once a thread has prepared them
 
     def add(self, cell: int, first: int, piece: Piece) -> None:
         """The samples from realization `first` on."""
         self._drop(cell, first)
         self._parts.setdefault(cell, {})[first] = piece
-        while self._nbytes > _MAX_RECENT_BYTES:
-            oldest = next(iter(self._parts))
-            for number in list(self._parts[oldest]):
+        self._most += piece.nbytes
+        if self._most <= _MAX_RECENT_BYTES:
+            return
+        self._most = sum(one.nbytes for parts in self._parts.values() for one in parts.values())
+        while self._parts and self._most > 7 * _MAX_RECENT_BYTES // 8:  # room for many more
+            for number in list(self._parts[oldest := next(iter(self._parts))]):
                 self._drop(oldest, number)
-
-    @property
-    def _nbytes(self) -> int:
-        """Bytes of all samples: they take fewer once a thread has prepared them."""
-        return sum(piece.nbytes for parts in self._parts.values() for piece in parts.values())
 
     def pieces(self, cell: int, first: int, end: int) -> Iterator[tuple[int, int, Piece | None]]:
         """Realizations `first` ... `end` - 1 in order: from, to, and the samples or None."""
@@ -552,7 +551,7 @@ class RecentSamples:
     def _drop(self, cell: int, first: int) -> None:
         parts = self._parts.get(cell, {})
         if first in parts:
-            del parts[first]
+            self._most -= parts.pop(first).nbytes
             if not parts:
                 del self._parts[cell]
 
