@@ -593,7 +593,9 @@ def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
         what = content.get("command")
         raise ValueError(
             f"{file} holds no answer to a question"
-            + (f", but what `jitterfly {what}` printed: give the run or the noise file itself"
+            + (f", but what `jitterfly {what}` printed: a report takes runs, noise files, and what "
+               "slowdown, explain, advise, compare, compare-measured, predict, noise infer and run "
+               "FILE.goal answer"
                if isinstance(what, str) else "")
         )  # fmt: skip
     try:

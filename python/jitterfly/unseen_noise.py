@@ -298,13 +298,16 @@ class RecordedNoise(NamedTuple):
         Without those that are made up, or replayed from given places.
     work : RankWork or None
         None without recordings.
-    alone : bool
-        Whether there is no other noise.
+    others : tuple of Noise
+        That act beside them.
+    meets : ExpectedWork or None
+        What the others meet; None where that is not known.
     """
 
     sources: tuple[TraceNoise, ...] = ()
     work: RankWork | None = None
-    alone: bool = True
+    others: tuple[Noise, ...] = ()
+    meets: ExpectedWork | None = None
 
     @classmethod
     def of(cls, noise: Iterable[Noise], work: RankWork) -> RecordedNoise:
@@ -315,20 +318,33 @@ class RecordedNoise(NamedTuple):
             for one in every
             if isinstance(one, TraceNoise) and one.is_sample() and work.met(one) > 0
         )
-        return cls(found, work, len(found) == len(every))
+        return cls(found, work, tuple(one for one in every if one not in found))
 
     @classmethod
     def of_case(cls, case: Workload) -> RecordedNoise:
         """Find the recordings of a case."""
         if not any(isinstance(one, TraceNoise) for one in case.noise):
             return cls()
-        return cls.of(case.placed_noise, case.work_per_cycle())
+        found = cls.of(case.placed_noise, case.work_per_cycle())
+        return found._replace(meets=case.expected_work() if found.others else None)
+
+    def others_add(self, noise_free: float) -> float:
+        """Return about what other noise adds to the mean at most, seconds; infinite if unknown."""
+        if not self.others:
+            return 0.0
+        if self.meets is None or not all(one.random for one in self.others):
+            return math.inf
+        work = self.meets._replace(duration=noise_free * TICKS_PER_SECOND)
+        hits = [one.hits for one in hits_of(enumerate(self.others), work)]
+        most = sum(math.inf if one is None else one.most for one in hits)
+        return float(most) / TICKS_PER_SECOND
 
     def apart_from(self, other: RecordedNoise) -> RecordedNoise:
         """Return those that the other ones do not replay, too; not the same with other fields."""
         known = {one.recording for one in other.sources}
         own = tuple(one for one in self.sources if one.recording not in known)
-        return self._replace(sources=own, alone=self.alone and len(own) == len(self.sources))
+        rest = tuple(one for one in self.sources if one not in own)
+        return self._replace(sources=own, others=(*self.others, *rest))
 
     def in_words(self) -> list[str]:
         """A line on what intervals allow for, and on what no recording tells; none without one."""
@@ -376,12 +392,14 @@ class RecordedNoise(NamedTuple):
         # The recording tells by which factor delays may differ, and the simulation how long they
         # are: ranks do not wait for each other at once. Other noise is no part of that.
         excess = max(float(estimate.value) - noise_free, 0.0)
+        caused = max(excess - self.others_add(noise_free), 0.0)
         scale = 1.0
         if error.delay > 0 and (share is None or self.work is None or self.work.cycles == 1):
-            scale = excess / error.delay if self.alone else min(1.0, excess / error.delay)
+            scale = max(min(1.0, excess / error.delay), caused / error.delay)
         below = min(scale * error.below, excess)
         above = error.above if math.isinf(error.above) else scale * error.above
         # Of longer detours than these few, which may be there, nothing is known.
-        if self.alone and share is None and error.events < _TELL_LONGER:
+        decides = not self.others or caused > excess / 2
+        if decides and share is None and error.events < _TELL_LONGER:
             above = math.inf
         return allowing_for_recording(estimate, below, above)

@@ -456,3 +456,16 @@ def test_bounds_are_last_and_say_so():
         assert one.told_at == 32
         assert math.isnan(float(one.slowdown.value))
         assert float(one.ratio.low) > 1
+
+
+@pytest.mark.parametrize("cycles", [1, 12])
+def test_exchanges_after_the_last_cycle_are_said_to_cost_nothing(cycles):
+    found = jf.advise(64, network=MACHINE, noise=NOISE, realizations=2000, cycles=cycles,
+                      candidates=["recursive_doubling", "butterfly_after_all"])  # fmt: skip
+    (cell,) = found.cells
+    free = [str(note) for note in found.notes() if note.code == "free_exchanges"]
+    if cycles == 1:
+        assert cell.best == "butterfly_after_all"
+        assert free[0].startswith("butterfly_after_all: the exchanges after the butterfly cost CPU")
+    else:
+        assert not free

@@ -536,6 +536,6 @@ def test_rates_allow_for_what_was_simulated():
         for row in found.rows[1:]:
             truth = math.exp(-row.longer_than / 20e-6) / 20.02e-3
             held.append(row.rate.low <= truth <= row.rate.high)
-            assert row.rate.low > 0.1 * truth
-            assert row.rate.high < 10 * truth
+            if row.iterations > 20:
+                assert 0.5 < float(row.rate.value) / truth < 2
     assert np.mean(held) >= 0.8

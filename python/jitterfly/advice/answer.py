@@ -365,6 +365,7 @@ class Advice(Answer):
             Note("summary", self.summary()),
             *sure,
             *notes_of("shared_card", _cards_in_words(question)),
+            *notes_of("free_exchanges", _free_exchanges_in_words(self)),
             *start_notes(question.noise, question.cycles, question.compute_time),
             *no_hosts_notes(question.noise, sorted({cell.ranks for cell in self.cells})),
         ]
@@ -461,6 +462,27 @@ def _plain_candidate(candidate: RankedCandidate) -> dict[str, Any]:
         "told_at": candidate.told_at,
         "lacks_s": candidate.lacks,
     }
+
+
+def _free_exchanges_in_words(advice: Advice) -> list[str]:
+    """Say where exchanges after the butterfly win since nothing follows that they could delay."""
+    if advice.question.cycles > 1:
+        return []
+    makers = {one.name: one.make for one in advice.question.chosen()}
+    cells = [cell for cell in advice.cells if cell.best in makers]
+    best = [
+        cell.best
+        for cell in cells
+        for made in (makers[cell.best](cell.ranks, advice.question.network, cell.message_bytes),)
+        if getattr(made, "exchanges_after", 0)
+    ]
+    if not best:
+        return []
+    return [
+        f"{first_few(sorted(set(best)), _NAMES_IN_A_LINE)}: the exchanges after the butterfly cost "
+        "CPU time after the result, which delays what follows, and nothing follows one cycle: take "
+        f"more {parameter('cycles')}"
+    ]
 
 
 def _cards_in_words(question: Question) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -228,8 +228,15 @@ def _parse_columns(file: str, rows: _Rows, unit: str) -> list[Curve]:
             warned = warn_of_long(cells[at], f"{file}, line {number}: latency", way=_MEND_UNIT)
     if not series:
         raise FormatError(file, None, "no points below the header")
+    taken = head[names.index("ranks")] if "ranks" in names else "ranks"
+    notes: tuple[str, ...] = ()
+    if taken.lower().startswith("node"):
+        notes = (
+            f"{file}: the column {taken!r} is taken for the number of ranks, one on each node",
+        )
     return [
-        _curve_of_points(file, name or Path(file).stem, points) for name, points in series.items()
+        replace(_curve_of_points(file, name or Path(file).stem, points), notes=notes)
+        for name, points in series.items()
     ]
 
 
