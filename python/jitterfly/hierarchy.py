@@ -306,8 +306,8 @@ class Hierarchy(Network, kind="hierarchy"):
     All messages of `algorithms`, and of schedules, have the costs of their level, and wait for the
     links of their two ranks as always. Without `shared_card` each rank of a node has the bandwidth
     between nodes to itself. `Butterfly` runs without what is redundant: its exchanges
-    are such messages that do not wait for links. Redundant exchanges (`exchanges_after`) of all
-    other allreduces take the way of their level.
+    are such messages that do not wait for links. Redundant exchanges (`exchanges_after`) of other
+    allreduces, where they have any, take the way of their level.
 
     Examples
     --------

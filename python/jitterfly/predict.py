@@ -1229,12 +1229,20 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
 
     def of_times(times: Hits) -> list[Estimate]:
         series = Series(np.asarray(times.times) - excess * times.base.time)
-        mean = series.mean(asked.confidence).bounded(series.ascending[0])
-        return [mean, *in_order(series.quantile(q, asked.confidence) for q in LEVELS)]
+        mean = series.mean(asked.confidence)
+        # Of what noise adds, which is nothing at least; single times may be below the base time.
+        least = 0.0 if excess and mean.value >= 0 else series.ascending[0]
+        return [
+            mean.bounded(least),
+            *in_order(series.quantile(q, asked.confidence) for q in LEVELS),
+        ]
 
     excess = asked.base_source == EXCESS
     names = ["mean", *(f"p{100 * q:g}" for q in LEVELS)]
-    predicted = map(shifted, [scaled.mean(), *map(scaled.quantile, LEVELS)])
+    scaled_mean = scaled.mean()
+    if excess and scaled_mean.value >= 0:
+        scaled_mean = scaled_mean.bounded(0.0)
+    predicted = map(shifted, [scaled_mean, *map(scaled.quantile, LEVELS)])
     beyond = [None] * len(names) if there is None else of_times(there)
     rows = itertools.starmap(
         PredictionRow, zip(names, of_times(hits), predicted, beyond, strict=True)

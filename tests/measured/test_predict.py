@@ -539,3 +539,15 @@ def test_rates_allow_for_what_was_simulated():
             if row.iterations > 20:
                 assert 0.5 < float(row.rate.value) / truth < 2
     assert np.mean(held) >= 0.8
+
+
+def test_what_noise_adds_is_not_below_0():
+    """Times below the base time are its spread; noise only adds."""
+    random = np.random.default_rng(3)
+    times = 50e-6 + random.normal(0, 1e-6, 300)
+    times[[70, 210]] += 500e-6
+    found = jf.predict(times, 64, to=256, network=NETWORK, realizations=FEW)
+    mean = found.rows[0]
+    assert found.question.base_source == "excess"
+    assert mean.measured.low >= 0
+    assert mean.predicted.low >= 0
