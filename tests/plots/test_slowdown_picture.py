@@ -1,5 +1,6 @@
 """Figures of `slowdown`: histogram of one number of ranks, lines of several."""
 
+import math
 from functools import cache
 
 import numpy as np
@@ -182,6 +183,20 @@ def test_every_value_is_within_its_panel_and_unknown_intervals_are_marked():
     assert "no realization was delayed" not in text_of(figure)  # what to do is for the text
     (legend,) = figure.legends
     assert "no interval is known" in [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_quantile_whose_lower_end_is_known_is_said_to_have_one():
+    """Seven detours tell how long a median is at least; a ring says that they tell no more."""
+    starts = [0.3, 0.9, 1.7, 2.2, 3.1, 3.9, 4.6]
+    recorded = jf.TraceNoise(starts=starts, durations=[2e-3] * 7, length=5.0)
+    found = jf.slowdown(recorded, "64,128", realizations=500, network="L=1us,o=200ns",
+                        compute_time="1ms")  # fmt: skip
+    assert all(math.isfinite(row.p50.low) and math.isinf(row.p50.high) for row in found.rows)
+    (legend,) = found.plot().legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert "no upper end is known" in words
+    assert "no interval is known" not in words
 
 
 def test_samples_say_which_ranks_are_late_or_slow_and_are_of_one_kind():

@@ -472,7 +472,7 @@ _NO_INTERVAL: dict[str, Any] = {
 
 def mark_no_interval(axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, **options: Any) -> None:
     """Draw a ring around values of which no interval is known; `finish` says so in the legend."""
-    axes.plot(x, y, **_NO_INTERVAL, **options)
+    axes.plot(x, y, **{**_NO_INTERVAL, **options})
 
 
 def count_left_out(shown: int, count: int, what: str) -> str:
