@@ -283,7 +283,7 @@ class _Part:
         begin = starts - taken[:-1]  # idle time before each
         edges = np.unique(np.concatenate([[0.0], begin, np.mod(begin - work, idle)]))
         self.lengths = np.diff(np.concatenate([edges, [idle]]))
-        self.middles = edges + self.lengths / 2
+        places = edges + self.lengths / 2
         twice = np.concatenate([begin, begin + idle])  # it is a circle
         sums = np.concatenate([[0.0], np.cumsum(np.concatenate([durations, durations]))])
 
@@ -291,13 +291,17 @@ class _Part:
             first, last = (np.searchsorted(twice, place + more) for more in (0.0, work))
             return first.astype(np.int64), last.astype(np.int64)
 
-        first, last = met(self.middles)
+        first, last = met(places)
         self.sums = sums[last] - sums[first]
         self.sums[first == last] = 0.0
         after = np.arange(1, len(begin) + 1)
         self.rest = np.maximum(sums[np.maximum(met(begin)[1], after)] - sums[after], 0.0)
         self.durations = durations
-        self.begin, self.idle, self.work = begin, idle, work
+        # Which places meet each detour, on the circle twice: every rate and quantile asks for them.
+        middles = np.concatenate([places, places + idle])
+        self.from_place, self.to_place = (
+            np.searchsorted(middles, begin + idle - more, "right") for more in (work, 0.0)
+        )
         self.share = share
         whole = idle + under_way * float(taken[-1])
         self.of_place = share / whole
@@ -309,10 +313,7 @@ class _Part:
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(self.sums > 0, places / self.sums, 0.0)
         sums = np.concatenate([[0.0], np.cumsum(np.concatenate([each, each]))])
-        middles = np.concatenate([self.middles, self.middles + self.idle])
-        end = self.begin + self.idle
-        last, first = (np.searchsorted(middles, at, "right") for at in (end, end - self.work))
-        return self.durations * (sums[last] - sums[first])
+        return self.durations * (sums[self.to_place] - sums[self.from_place])
 
 
 def _tail_index(values: Floats) -> float:
