@@ -6,7 +6,7 @@ import heapq
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -22,6 +22,7 @@ LOCAL = ("LDL", "STL")
 """Accesses to the memory of a thread: its stack, and registers that were spilled."""
 
 
+@cache
 def word(text: str) -> str:
     """The name of an instruction, without its predicate and its modifiers."""
     return re.sub(r"^@!?U?P\w+\s+", "", text).split()[0].split(".")[0]
@@ -38,9 +39,15 @@ class Kernel:
     name: str
     code: list[str] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
+    _successors: dict[int, list[int]] = field(default_factory=dict, repr=False)
 
     def successors(self, at: int) -> list[int]:
         """Indices of the instructions that may follow, after a call those behind it."""
+        if at not in self._successors:
+            self._successors[at] = self._find_successors(at)
+        return self._successors[at]
+
+    def _find_successors(self, at: int) -> list[int]:
         text = self.code[at]
         always = not text.startswith("@")
         name = word(text)
@@ -87,22 +94,23 @@ class Kernel:
         return [cost(at) for at in range(len(self.code))]
 
     def _to_end(self, start: int, cost, end: str) -> int:
-        ways = self._distances(start, cost)
+        ways = self._distances(start, cost, end)
         ends = [count for at, count in ways.items() if word(self.code[at]) == end]
         if not ends:
             raise ValueError(f"{self.name}: no way to {end}")
         return min(ends)
 
-    def _distances(self, start: int, cost, without: Collection[int] = ()) -> dict[int, int]:
+    def _distances(self, start: int, cost, end: str = "") -> dict[int, int]:
+        """Find the shortest ways from one to each other; `end`: to the nearest of this name."""
         best = {start: cost(start)}
         queue = [(best[start], start)]
         while queue:
             count, at = heapq.heappop(queue)
             if count > best[at]:
                 continue
+            if end and word(self.code[at]) == end:
+                break
             for following in self.successors(at):
-                if following in without:
-                    continue
                 whole = count + cost(following)
                 if whole < best.get(following, whole + 1):
                     best[following] = whole
