@@ -927,7 +927,8 @@ class Prediction(Answer):
         if open_ended:
             told = (
                 f"{' and '.join(open_ended)} without an upper end: the measured iterations are too "
-                "few to tell how long the longest hits are"
+                "few to tell how long the longest hits are; a value beyond all of them is that "
+                "of the inferred noise"
             )
             text.append(Note("few_iterations", told))
         return [*text, *_undetermined(asked, hits), *dependence_notes(hits)]
@@ -946,13 +947,15 @@ class _Scaled:
 
     `ratio` is how many times as many hits longer than each time there are, and `error` the standard
     error of its logarithm. Up to the base's reach, where there are no hits, it is that of the first
-    of them.
+    of them. `simulated` are the excesses there under the inferred noise, ascending: two hits of one
+    iteration, which more ranks have, are longer together than all that were measured.
     """
 
     hits: Hits
     ratio: Floats
     error: Floats
     confidence: float
+    simulated: Floats
 
     @cached_property
     def points(self) -> Floats:
@@ -1029,7 +1032,12 @@ class _Scaled:
 
         value = first_within(self.scaled)
         lower, upper = first_within(low), first_within(high)
-        value = min(value, float(self.points[-1]))
+        longest = float(self.points[-1])
+        if value >= longest:
+            value = longest
+            if len(self.simulated):
+                beyond = float(np.quantile(self.simulated, q, method="inverted_cdf"))
+                value = max(value, beyond)
         count = math.floor(self.hits.effective(value))
         return Estimate(value, min(lower, value), max(upper, value), self.confidence, count)
 
@@ -1039,7 +1047,10 @@ class _Scaled:
         It is linear in the measured distribution to first order: each iteration counts with a value
         of its own, of which the interval is that of a mean of dependent samples.
         """
-        value = self._mean(self.scaled)
+        measured = self._mean(self.scaled)
+        # What is longer than all that were measured, by the engine.
+        longer = np.maximum(self.simulated - self.points[-1], 0.0)
+        value = measured + (float(longer.mean()) if len(longer) else 0.0)
         spread = 0.5 * abs(
             self._mean(self.scaled + self._part(1.0)) - self._mean(self.scaled - self._part(1.0))
         )
@@ -1048,7 +1059,7 @@ class _Scaled:
         center = float(sampled.value)
         low = math.hypot(center - float(sampled.low), of_ratio)
         high = math.hypot(float(sampled.high) - center, of_ratio)
-        found = dataclasses.replace(sampled, value=value, low=value - low, high=value + high)
+        found = dataclasses.replace(sampled, value=value, low=measured - low, high=value + high)
         return found.bounded(float(self.points[0]))
 
     def _part(self, times: float) -> Floats:
@@ -1075,14 +1086,18 @@ class _Scaled:
         return np.asarray(values + np.where(excess > self.first, (ratio[0] - 1) / at * below, 0.0))
 
 
-def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[Floats, Floats]:
+def _hit_ratio(
+    engine: _Engine, hits: Hits, noise: Noise, ranks: int
+) -> tuple[Floats, Floats, Floats]:
     """Return how many times as many hits a number of ranks has, at each edge; with its error.
+
+    And the simulated excesses there, ascending; none where it is the measured number.
 
     Of few simulated hits the ratio is that of their neighbours, in the logarithm of their number.
     """
     at = hits.before
     if ranks == engine.asked.ranks:
-        return np.ones(len(at)), np.zeros(len(at))
+        return np.ones(len(at)), np.zeros(len(at)), np.zeros(0)
     few, many = (
         engine.excess(count, noise, repeated)
         for count, repeated in zip((engine.asked.ranks, ranks), _REPEATED, strict=True)
@@ -1106,7 +1121,7 @@ def _hit_ratio(engine: _Engine, hits: Hits, noise: Noise, ranks: int) -> tuple[F
     weights = np.exp(-0.5 * (distance / width) ** 2) / variance[known]
     weights /= weights.sum(axis=1, keepdims=True)
     error = np.sqrt(weights @ variance[known])
-    return np.exp(weights @ log_ratio[known]), error
+    return np.exp(weights @ log_ratio[known]), error, many
 
 
 def _base_there(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
@@ -1218,8 +1233,8 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
     base = _base_there(asked, runs)
     engine = _Engine(asked, runs, asked.to)
     inferred = _infer(engine, runs)
-    ratio, error = _hit_ratio(engine, hits, inferred.noise, asked.to)
-    scaled = _Scaled(hits, ratio, error, asked.confidence)
+    ratio, error, simulated = _hit_ratio(engine, hits, inferred.noise, asked.to)
+    scaled = _Scaled(hits, ratio, error, asked.confidence, simulated)
 
     def shifted(excess: Estimate) -> Estimate:
         ends = (excess.value + base.time, excess.low + base.low, excess.high + base.high)

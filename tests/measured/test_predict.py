@@ -551,3 +551,18 @@ def test_what_noise_adds_is_not_below_0():
     assert found.question.base_source == "excess"
     assert mean.measured.low >= 0
     assert mean.predicted.low >= 0
+
+
+def test_two_hits_of_one_iteration_are_longer_than_all_that_were_measured():
+    """On 64 ranks hardly any iteration has two hits of 100 us, on 4,096 each hundredth does."""
+    noise = jf.RenewalNoise(gap="200ms", duration="100us", start="fresh")
+    asked = {"algorithm": jf.algorithms.RecursiveDoublingAllreduce(), "network": NETWORK}
+    times = jf.simulate(jf.Case(64, noise=[noise], **asked), 20_000, seed=1).samples[:, 0]
+    found = jf.predict(times, 64, to=4096, base="network", realizations=scaled(20_000, 10), **asked)
+    truth = jf.simulate(jf.Case(4096, noise=[noise], **asked), 5000, seed=2).samples[:, 0]
+    rows = {row.what: row.predicted for row in found.rows}
+    p99 = float(np.quantile(truth, 0.99))
+    assert p99 > 1.3 * times.max()
+    assert float(rows["p99"].value) == pytest.approx(p99, rel=0.2)
+    assert rows["p99"].low < p99 < rows["p99"].high
+    assert rows["mean"].low < truth.mean() < rows["mean"].high

@@ -76,9 +76,9 @@ def draw_table(found: SlowdownTable) -> Figure:
     for row in found.rows:
         for one, look in ((row.p50, median), (row.p99, tail), (row.p999, rare)):
             if one is not None and not math.isfinite(one.high):
-                known = {"label": "no upper end is known"} if math.isfinite(one.low) else {}
+                ring = {"label": "no upper end is known"} if math.isfinite(one.low) else {}
                 style.mark_no_interval(top, row.ranks, float(one.value), color=look.color,
-                                       clip_on=False, **known)  # fmt: skip
+                                       clip_on=False, **ring)  # fmt: skip
     for panel, name, label in ((top, "mean", "mean, with its interval"), (bottom, "slowdown", "")):
         draw_means(panel, ranks, [getattr(row, name) for row in found.rows], color=mean.color,
                    marker=mean.marker, markersize=4, capsize=2, label=label)  # fmt: skip
