@@ -169,7 +169,7 @@ class Case(Collective):
         _check_type(
             self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...), or text"
         )
-        for own in own_components(self.algorithm):
+        for own in own_components((self.algorithm, self.noise)):
             check_hashable(own)
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
@@ -639,7 +639,7 @@ class IneffectiveSpeedWarning(UserWarning):
 
 
 class UnusedCostWarning(UserWarning):
-    """A cost of the network is given and counts nowhere, and the collective takes no time."""
+    """A cost of the network, or a factor on one, is given and counts nowhere."""
 
 
 def check_effective(
@@ -701,12 +701,10 @@ def begins_after(noise: Noise, seconds: float) -> bool:
 def warn_of_late_noise(cases: Iterable[Workload]) -> None:
     """Warn of the first case that is over when its noise, each source of it, begins."""
     for case in cases:
-        if not isinstance(case, Case) or not case.noise:
-            continue
-        if all(begins_after(noise, 0.0) for noise in case.noise):
-            end = float(case.noise_free_observations()[-1]) / TICKS_PER_SECOND
+        if case.noise and all(begins_after(noise, 0.0) for noise in case.noise):
+            end = float(case.noise_free_ticks().max()) / TICKS_PER_SECOND
             if all(begins_after(noise, end) for noise in case.noise):
-                where = f"on {case.ranks:,} ranks {NOISE_TOO_LATE}"
+                where = f"on {case.ranks:,} rank{'s' * (case.ranks != 1)} {NOISE_TOO_LATE}"
                 warnings.warn(where, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
                 return
 
@@ -780,10 +778,18 @@ def warn_of_ineffective_speed(speed: Speed, why: str) -> None:
 
 
 def warn_of_unused_costs(cases: Iterable[Workload]) -> None:
-    """Warn of the first collective that takes no time although combining a byte would (gamma)."""
+    """Warn of the first collective that takes no time although combining a byte would (gamma).
+
+    And of one whose factors on latency or the time of a byte have nothing to multiply.
+    """
     for case in cases:
         if not isinstance(case, Case):
             continue
+        for name, cost in (("L_factor", "L"), ("G_factor", "G")):
+            if getattr(case, name) is not None and getattr(case.network, cost, 1) == 0:
+                told = f"{name} acts on nothing, so it is without effect: network.{cost} is 0"
+                warnings.warn(told, UnusedCostWarning, stacklevel=stacklevel_of_user())
+                return
         gamma = getattr(case.network, "gamma", 0)
         if case.ranks == 1 or not gamma or not case.message_bytes:
             continue

@@ -76,7 +76,7 @@ _LONGEST_STEP = 3.0  # of ln p: no first step is longer
 _MAX_EVALUATIONS = 100
 _TOLERANCE = 1e-3  # relative, of the value that is found
 _MIN_RATIO = 1e-3  # a slowdown below it is as far below any limit
-_STEEP = 1.5  # times, from one end of the interval to the other
+_STEEP = 1.5  # times, from one end of the interval to the other, and faster than the noise
 _DEFAULT_TRIES = 25  # values that it takes, about
 
 
@@ -272,8 +272,7 @@ class NoiseLimitTable(Answer):
         told = (
             f"on {ranks_in_words([row.ranks for row in found])} {self.statistic} rises steeply "
             f"there: on {found[0].ranks:,} from {below:.3g} to {above:.3g} times within the "
-            f"interval; what keeps the limit for sure is its {safe} end; more realizations make it "
-            "shorter"
+            f"interval; by that its {safe} end keeps the limit; more realizations make it shorter"
         )
         return [Note("steep", told)]
 
@@ -617,7 +616,11 @@ def _limit(
         low, high = high, low
     found = Estimate(value, low, high, *how_sure)
     ends = [float(tried(parts[i]).slowdown.value) for i in (1, 2) if not math.isnan(shares[i])]
-    steep = (ends[0], ends[1]) if len(ends) == 2 and ends[1] > _STEEP * ends[0] else None
+    steep = None
+    if len(ends) == 2 and ends[0] > 0:
+        risen = math.log(max(ends[1] / ends[0], 1.0))
+        if risen > max(math.log(_STEEP), _STEEP * math.log(shares[2] / shares[1])):
+            steep = ends[0], ends[1]
     row = NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded, steep)
     return row, sources
 

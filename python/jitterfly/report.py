@@ -755,12 +755,14 @@ def _asked(results: Results) -> Facts:
         if all(parts) and (told := _in_common(sorted(words))):
             facts.append((name, told))
     alone = [case for case in cases if isinstance(case, Case)]
+    named = [value for axis in results.study.axes for value in axis.values]
+    varied = {path for one in (*named, *results.study.variants) for path in one.settings}
     sizes = {case.message_bytes for case in alone}
-    if len(sizes) == 1:
+    if len(sizes) == 1 and "message_bytes" not in varied:
         facts.append(("message", show_size(sizes.pop())))
-    for name, as_text in (("cycles", "{:,}".format), ("compute_time", show_seconds)):
+    for name, usual, as_text in (("cycles", 1, "{:,}".format), ("compute_time", 0, show_seconds)):
         found = {getattr(case, name) for case in alone}
-        if len(found) == 1 and (value := found.pop()) not in (0, 1):
+        if len(found) == 1 and name not in varied and (value := found.pop()) != usual:
             facts.append((name.replace("_", " "), as_text(value)))
     return tuple(facts)
 
@@ -780,7 +782,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {_plain(one)}" for key, one in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_plain, value)) + "]"
+        more = ", ..." * (len(value) > _MAX_VALUES)
+        return "[" + ", ".join(map(_plain, value[:_MAX_VALUES])) + f"{more}]"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 

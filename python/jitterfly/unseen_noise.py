@@ -326,13 +326,13 @@ class RecordedNoise(NamedTuple):
         if not any(isinstance(one, TraceNoise) for one in case.noise):
             return cls()
         found = cls.of(case.placed_noise, case.work_per_cycle())
-        return found._replace(meets=case.expected_work() if found.others else None)
+        return found._replace(meets=case.expected_work() if found.sources else None)
 
     def others_add(self, noise_free: float) -> float:
         """Return about what other noise adds to the mean at most, seconds; infinite if unknown."""
         if not self.others:
             return 0.0
-        if self.meets is None or not all(one.random for one in self.others):
+        if self.meets is None:
             return math.inf
         work = self.meets._replace(duration=noise_free * TICKS_PER_SECOND)
         hits = [one.hits for one in hits_of(enumerate(self.others), work)]

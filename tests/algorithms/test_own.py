@@ -94,6 +94,8 @@ del jf.Algorithm._kinds["test_own_levels"]
 def test_a_field_may_be_a_tuple():
     jf.Algorithm._kinds["test_own_levels"] = Levels
     assert jf.Algorithm.from_dict(Levels((1, 3)).to_dict()) == Levels((1, 3))
+    ragged = jf.Case(4, algorithm=Levels(((1, 2), (3,))), network=NETWORK)
+    jf.Study("ragged", case=ragged, budget=jf.RealizationBudget(max=2))
     case, budget = (
         jf.Case(4, algorithm=Levels((1, 3)), network=NETWORK),
         jf.RealizationBudget(max=2),

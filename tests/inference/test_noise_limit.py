@@ -238,7 +238,7 @@ def test_where_a_quantile_is_steep_the_answer_says_so():
     assert 1 <= below < 2 < above > 1.5 * below
     (note,) = (note for note in found.notes() if note.code == "steep")
     assert note.startswith(f"on 40 ranks p99 rises steeply there: on 40 from {below:.3g} to")
-    assert "what keeps the limit for sure is its upper end" in note
+    assert "by that its upper end keeps the limit" in note
     assert not any(note.code == "steep" for note in limit().notes())
 
 

@@ -248,16 +248,22 @@ def test_a_mean_that_rests_on_few_detours_does_not_end_at_the_longest():
     assert [math.isinf(float(one.mean.high)) for one in row] == [False, True]
 
 
-@pytest.mark.parametrize("ranks", [64, 4096])
-def test_hardly_any_other_noise_makes_no_recording_better_known(ranks):
+@pytest.mark.parametrize(
+    ("ranks", "other"),
+    [
+        (64, jf.PeriodicNoise("1s", "1ns", start="stationary")),
+        (4096, jf.PeriodicNoise("1s", "1ns", start="stationary")),
+        (4096, jf.StepNoise(delay="1ps", probability=1.0)),
+    ],
+)
+def test_hardly_any_other_noise_makes_no_recording_better_known(ranks, other):
     """Beside a tick of 1 ns an interval was half as wide as without it."""
     random = np.random.default_rng(1)
     starts = np.sort(random.uniform(0, 9.9, 60))
     durations = np.minimum(random.exponential(1e-4, 60), np.diff(starts, append=9.95) - 1e-6)
     noise = jf.TraceNoise(starts=starts, durations=durations, length=10)
-    tick = jf.PeriodicNoise("1s", "1ns", start="stationary")
     alone, beside = (
         jf.slowdown(sources, ranks, realizations=500).rows[0].mean
-        for sources in ([noise], [noise, tick])
+        for sources in ([noise], [noise, other])
     )
     assert (beside.low, beside.high) == pytest.approx((alone.low, alone.high), rel=1e-3)

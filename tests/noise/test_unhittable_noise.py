@@ -203,3 +203,32 @@ def test_noise_that_begins_when_all_is_over_is_told_everywhere():
         assert [text[: len(words)] for text in told(call)[1]] == [words]
     early = [*late, jf.PeriodicNoise("1ms", "25us", start="stationary")]
     assert told(lambda: jf.simulate(jf.Case(64, network=machine, noise=early), 4))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "network"), [("G_factor", "L=1us,o=200ns"), ("L_factor", "L=0,o=1us")]
+)
+def test_factors_on_a_cost_of_0_are_told(name, network):
+    case = jf.Case(8, network=network, **{name: jf.imbalance.SlowRanks(4, ranks=[1])})
+    with pytest.warns(jf.UnusedCostWarning, match=f"{name} acts on nothing.*{name[0]} is 0"):
+        jf.simulate(case, 1)
+
+
+def test_noise_that_begins_before_the_last_rank_is_done_is_not_late():
+    """Also where the mean over the ranks is observed, which is done before."""
+    noise = [jf.PeriodicNoise("1us", "100ns", begin="5.9us", start="stationary")]
+    case = jf.Case(64, algorithm=jf.BinomialBroadcast(), network="L=1us,o=200ns", noise=noise,
+                   observe="spread")  # fmt: skip
+    assert case.noise_free_observations()[-1] < 5.9e6 < case.noise_free_ticks().max()
+    _, seen = told(lambda: jf.simulate(case, 10))
+    assert seen == []
+
+
+def test_a_schedule_that_is_over_when_its_noise_begins_is_told(tmp_path):
+    builder = jf.ScheduleBuilder(2)
+    builder.calc("1ms")
+    late = [jf.PeriodicNoise("1ms", "25us", begin="1s", start="stationary")]
+    builder.write(tmp_path / "app.goal")
+    case = jf.ScheduleCase(tmp_path / "app.goal", network="L=1us,o=200ns", noise=late)
+    with pytest.warns(jf.IneffectiveNoiseWarning, match="all is over when the noise begins"):
+        jf.Study("late", case=case, budget=jf.RealizationBudget(max=2))

@@ -121,6 +121,13 @@ def test_the_last_digits_of_times_are_no_events():
     assert bounded.value == pytest.approx(105.6e-6)
     ratio = stats.ratio(0.9 * cycle[::-1], cycle)
     assert (ratio.low, ratio.high) == (-np.inf, np.inf)
+    difference = stats.difference(cycle, cycle[::-1] + 1e-6)
+    assert (difference.low, difference.high) == (-np.inf, np.inf)
+    met = stats.mean(cycle, noise_free=105.6e-6)
+    assert (met.low, met.high) == (-np.inf, np.inf)
+    apart = np.zeros(1000)
+    apart[[3, 500]] = 1, -1
+    assert stats.difference(10 + apart, np.full(1000, 10.0)).skewed
     hit = 1e-5 + np.where(np.arange(30) == 7, 37e-6, 0.0)
     one, other = stats.ratio(1.1 * hit, hit), stats.ratio(2 * hit, hit)
     assert one.high - 1.1 == pytest.approx(0.55 * (other.high - 2), rel=1e-6)

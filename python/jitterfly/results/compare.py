@@ -290,8 +290,8 @@ class Comparison(Answer):
 _RECORDINGS = {
     "": [],
     "same": ["B / A is of the noise as it was recorded."],
-    "different": ["A and B replay different recordings: B / A allows for what others of the same "
-                  "machines would hold; P(B faster) is of the noise as it was recorded."],
+    "different": ["A and B do not replay the same recordings: B / A allows for what others of the "
+                  "same machines would hold; P(B faster) is of the noise as it was recorded."],
 }  # fmt: skip
 
 
@@ -375,9 +375,10 @@ def compare(a: Compared, b: Compared, observable: str = "", confidence: float = 
         else ""
     )
     axes = tuple(axis.name for axis in sides[0].store.study.axes)
-    recordings = max(_recordings(side.family(cell).members[0].recorded
-                                 for side, cell in zip(sides, pair, strict=True))
-                     for pair in pairs)  # fmt: skip
+    found = {_recordings(side.family(cell).members[0].recorded
+                         for side, cell in zip(sides, pair, strict=True))
+             for pair in pairs}  # fmt: skip
+    recordings = next((word for word in ("different", "same") if word in found), "")
     return Comparison(str(sides[0]), str(sides[1]), what, axes, tuple(rows), confidence, recordings)
 
 

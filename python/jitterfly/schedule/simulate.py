@@ -164,7 +164,10 @@ class ScheduleParameters(Question):
         warn_of_doubts(measured, unseen)
         warn_of_short_receives(schedule, plan)
         names = () if kept is None else kept.names
-        return Prepared(compiled, names, (*measured, *unseen), RecordedNoise.of(placed, each))
+        recorded = RecordedNoise.of(placed, each)
+        if recorded.sources:
+            recorded = recorded._replace(meets=expected_work(schedule, plan))
+        return Prepared(compiled, names, (*measured, *unseen), recorded)
 
 
 class Prepared(NamedTuple):

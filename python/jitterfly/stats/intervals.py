@@ -33,7 +33,8 @@ ENOUGH_EVENTS = 30
 """A mean that rests on fewer rare events has a wider interval: Cochran's 25, and a margin."""
 Floats = npt.NDArray[np.float64]
 _SHOWN = 5  # of an array of estimates
-# Of times in seconds, and of those between two of them (np.diff): not data, but their last digits.
+# Of times in seconds: what differs by less are their last digits, no data. So it is of times
+# between two of them (np.diff), while these are some thousand times as long as those at most.
 _ROUNDING = 2.0**-40
 RARE_NOISE, RECORDING = "rare_noise", "recording"
 """Codes of caveats: noise that too few realizations met; a recording that is one of many."""
@@ -274,10 +275,12 @@ def mean(
     Raises
     ------
     ValueError
-        An argument out of range; a sample below `lower_bound`.
+        An argument out of range; a sample below `lower_bound`, by more than its last digits.
 
     Notes
     -----
+    Samples that differ by less than 2^-40 of their size are taken as all the same.
+
     What is too rare to have been seen beside other, more frequent noise is not known of. Targets of
     studies and `slowdown` ask the case for it.
 
@@ -297,7 +300,7 @@ def mean(
                 f"samples from {x.min():.6g}"
             )
         x = np.maximum(x, bound)
-    x = without_rounding(x, np.abs(x).max(axis=0))
+    x = without_rounding(x)
     # Rounding may carry it out of what was drawn; samples that are all the same are their mean.
     least, most = x.min(axis=0), x.max(axis=0)
     center = np.clip(x.mean(axis=0), least, most)
@@ -346,6 +349,7 @@ class RareEvents(NamedTuple):
         if noise_free is None or len(values) < 2:
             return found
         moved = np.where(low == high, np.abs(low - noise_free), 0.0)
+        moved = np.where(moved > _ROUNDING * np.abs(low), moved, 0.0)
         return found._replace(count=np.where(moved > 0, len(values), count), all_met=moved)
 
     @classmethod
@@ -362,8 +366,11 @@ class RareEvents(NamedTuple):
             for end in (side.min(axis=0), side.max(axis=0))
         ]
         are_same = np.ptp(differences, axis=0) == 0
-        shared = np.where(are_same, np.ptp(subtrahend, axis=0), 0.0)
-        count = events_of_columns(np.where(are_same, subtrahend, differences))
+        common = without_rounding(subtrahend)
+        shared = np.where(are_same, np.ptp(common, axis=0), 0.0)
+        count = events_of_columns(np.where(are_same, common, differences))
+        differing = np.count_nonzero(differences, axis=0)
+        count = np.where(are_same, count, np.minimum(count, np.maximum(differing, 1)))
         return cls(count, -np.minimum.reduce(ends), np.maximum.reduce(ends), shared)
 
     @classmethod
@@ -386,7 +393,7 @@ class RareEvents(NamedTuple):
         if differing:
             count, varied = np.minimum(events_of_columns(residuals), differing), 0.0
         else:
-            shared = without_rounding(bottom, np.abs(bottom).max())
+            shared = without_rounding(bottom)
             count, varied = events_of_columns(shared), abs(ratio / size) * float(np.ptp(shared))
         sign = math.copysign(1.0, size)
         # Each side's ends, rather than all of it: large samples take their time.
@@ -730,12 +737,16 @@ def events_of_columns(
     return np.where(varies, np.where(skewed, few, total), 0.0)
 
 
-def without_rounding(x: Floats, size: Any) -> Floats:
+def without_rounding(x: Floats, size: Any = 0.0) -> Floats:
     """Return samples, shape (realizations, ...), all the same where their range is rounding.
 
-    The last digits of times of this size would count as events, and make the mean exact.
+    The last digits of times of their size, or of `size`, would count as events, and make the mean
+    exact.
     """
-    return np.where(np.ptp(x, axis=0) <= _ROUNDING * size, x[:1], x)
+    low, high = x.min(axis=0), x.max(axis=0)
+    largest = np.maximum(np.maximum(-low, high), size)
+    are_same = high - low <= _ROUNDING * largest
+    return np.where(are_same, x[:1], x) if are_same.any() else x
 
 
 def half_width(x: Floats, confidence: float) -> Any:
