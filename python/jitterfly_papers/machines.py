@@ -2,12 +2,14 @@
 
 `predict_runs` takes a folder of measured allreduces, each with the time of every iteration, in the
 form of PICO (https://github.com/HLC-Lab/pico): `MACHINE_RANKSranks_BYTESB_ALGORITHM_LIBRARY.txt`
-or `.txt.gz`, one integer a line, nanoseconds. Each run predicts the run on the next larger number
-of ranks, which the prediction has not seen but for its base time. `choose` chooses an algorithm
-for each size there, and says what that costs. `predict_from_recordings` predicts a run from what
-one node recorded: files as Netgauge writes them, `MACHINE_noise.out` and `MACHINE_loggp.out`, and
-runs `MACHINE_RANKSranks_BYTESB_dissemination_LIBRARY.csv` with the own time of each rank. The rows
-go to CSV files, from which the tables of docs/guides/measured_machines.md are made.
+or `.txt.gz`, one integer a line, nanoseconds. Of each run, the first iterations that are warm-up
+(`Series.warm_up`, which `predict` names) are left out everywhere. Each run predicts the run on the
+next larger number of ranks, which the prediction has not seen but for its base time. `choose`
+chooses an algorithm for each size there, and says what that costs. `predict_from_recordings`
+predicts a run from what one node recorded: files as Netgauge writes them, `MACHINE_noise.out` and
+`MACHINE_loggp.out`, and runs `MACHINE_RANKSranks_BYTESB_dissemination_LIBRARY.csv` with the own
+time of each rank. The rows go to CSV files, from which the tables of
+docs/guides/measured_machines.md are made.
 
     python -m jitterfly_papers.machines FOLDER [TABLE.csv [PICTURE.png]]
     python -m jitterfly_papers.machines TABLE.csv [PICTURE.png]
@@ -86,13 +88,21 @@ class Measured(NamedTuple):
     by: str
 
     def times(self) -> npt.NDArray[np.float64]:
-        """Read the times of the iterations, seconds; where all ranks have one, the longest of them.
+        """Read the times of the iterations after the warm-up, seconds; of all ranks the longest.
 
         Raises
         ------
         ValueError
             The file does not hold two or more numbers, one in each line.
         """
+        times = self._with_warm_up()
+        return times[Series(times).warm_up :]
+
+    def warm_up(self) -> int:
+        """Read how many iterations `times` leaves out."""
+        return Series(self._with_warm_up()).warm_up
+
+    def _with_warm_up(self) -> npt.NDArray[np.float64]:
         if self.file.suffix != ".csv":
             return _times(self.file)
         content = load(self.file).parts[0]
@@ -113,7 +123,11 @@ class Row(NamedTuple):
     ----------
     machine, algorithm, by : str
         `by` is `RECORDED` where one node's recording predicts, on 1 rank.
-    message_bytes, ranks, to, iterations : int
+    message_bytes, ranks, to : int
+    iterations : int
+        Measured on `ranks` ranks, of a recording on `to`; with the warm-up.
+    warm_up, warm_up_there : int
+        First iterations that were left out, on `ranks` and on `to` ranks.
     what : str
         "mean", "p50" to "p99.9"; or "quantile 0.01" and so on, which have no intervals.
     measured, measured_low, measured_high : float
@@ -140,6 +154,8 @@ class Row(NamedTuple):
     ranks: int
     to: int
     iterations: int
+    warm_up: int
+    warm_up_there: int
     what: str
     measured: float
     measured_low: float
@@ -230,6 +246,7 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
     the median time of the smaller run. `options` are those of `jitterfly.predict`.
     """
     times, there = small.times(), large.times()
+    warm_up = small.warm_up(), large.warm_up()
     case: dict[str, Any]
     case = {"algorithm": _PATTERNS[small.algorithm], "message_bytes": small.message_bytes}
     network = _network_for(float(np.median(times)), small.ranks, case)
@@ -243,7 +260,7 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
     by_network = float(network_time(large.ranks, network, case) / np.median(there))
     about: tuple[Any, ...]
     about = (small.machine, small.algorithm, small.by, small.message_bytes, small.ranks,
-             large.ranks, len(times))  # fmt: skip
+             large.ranks, len(times) + warm_up[0], *warm_up)  # fmt: skip
     rest: tuple[Any, ...]
     rest = (float(np.abs(shares - found.shares).max()), float(bursts.correlation), by_network,
             " ".join(codes))  # fmt: skip
@@ -289,7 +306,8 @@ def predict_from_recording(run: Measured, noise: Path, loggp: Path, **options: A
     found = np.sort(jf.simulate(case, **options).samples[:, _LONGEST_OWN])
     series = Series(there)
     about: tuple[Any, ...]
-    about = run.machine, run.algorithm, RECORDED, run.message_bytes, 1, run.ranks, len(there)
+    about = (run.machine, run.algorithm, RECORDED, run.message_bytes, 1, run.ranks,
+             len(there) + run.warm_up(), 0, run.warm_up())  # fmt: skip
     rest: tuple[Any, ...]
     rest = (float(ks_2samp(there.round(9), found.round(9)).statistic),
             float(Hits(there, base).bursts.correlation), ratio,
@@ -344,21 +362,33 @@ def _network_for(time: float, ranks: int, case: dict[str, Any]) -> jf.LogGOPS:
 
 
 def predict_runs(runs: Iterable[Measured], **options: Any) -> list[Row]:
-    """Predict each run from the one on fewer ranks.
+    """Predict each run from the one on fewer ranks, where noise hit iterations of that one.
 
     Raises
     ------
     ValueError
-        No two runs differ in the number of ranks alone.
+        No two runs differ in the number of ranks alone, or none was hit.
     """
     found = list(pairs(runs))
     if not found:
         raise ValueError("no two of the runs differ in the number of ranks alone")
     rows = []
     for small, large in found:
-        rows += predict_pair(small, large, **options)
-        print(f"{small.file.name}: predicts {large.ranks:,} ranks", file=sys.stderr)
+        if is_hit(small):
+            rows += predict_pair(small, large, **options)
+            told = f"predicts {large.ranks:,} ranks"
+        else:
+            told = "no iteration took longer than the base time: it predicts nothing"
+        print(f"{small.file.name}: {told}", file=sys.stderr)
+    if not rows:
+        raise ValueError("no iteration of any run took longer than the base time")
     return rows
+
+
+def is_hit(run: Measured) -> bool:
+    """Return whether an iteration after the warm-up took longer than the base time."""
+    times = run.times()
+    return bool(Hits(times, split_base(times)).exceeding)
 
 
 class Choice(NamedTuple):
@@ -578,6 +608,19 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(parts) + "\n"
 
 
+def warm_up_in_words(rows: Iterable[Row]) -> str:
+    """Say how many of the runs began with warm-up, and how many iterations were left out."""
+    left_out: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        case = row.machine, row.algorithm, row.by, row.message_bytes
+        left_out |= {(*case, row.ranks): row.warm_up, (*case, row.to): row.warm_up_there}
+    some = [count for count in left_out.values() if count]
+    return (
+        f"{len(some)} of the {len(left_out)} runs begin with warm-up, {some.count(1)} with one "
+        f"iteration and {len(some) - some.count(1)} with up to {max(some, default=0)}."
+    )
+
+
 def run_of(row: Row) -> tuple[str, str, str, int, int, int]:
     """Return what tells the row's run from others."""
     return row.machine, row.algorithm, row.by, row.message_bytes, row.ranks, row.to
@@ -629,6 +672,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     print(markdown(rows))
     print(summary(rows))
+    print(f"{warm_up_in_words(rows)}\n")
     if recorded:
         print(table_of_recordings(recorded))
     print(table_of_choices(choices), end="")

@@ -13,6 +13,7 @@ from jitterfly_papers import machines
 
 STORED: Path = ROOT / "docs" / "data" / "measured_machines.csv"
 NAME = "toy_00{ranks}ranks_32B_ring_ompi.txt.gz"
+OWN_TIMES = "toy_0016ranks_16B_dissemination_mpi.csv"
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +156,61 @@ def test_runs_are_predicted_by_the_recording_of_one_node(recorded, tmp_path, cap
     assert machines.table_of_recordings(rows) in capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def warmed_up(folder, recorded, tmp_path_factory):
+    """The runs of both folders, with long iterations before the others."""
+    both = tmp_path_factory.mktemp("warmed_up")
+    for ranks, first in ((16, "9000000\n7000000\n"), (32, "8000000\n")):
+        with gzip.open(folder / NAME.format(ranks=ranks), "rt") as run:
+            text = first + run.read()
+        with gzip.open(both / NAME.format(ranks=ranks), "wt") as out:
+            out.write(text)
+    names, *lines = (recorded / OWN_TIMES).read_text(encoding="utf-8").splitlines(keepends=True)
+    text = "".join([names, f"16{16 * ' 5000'}\n", *lines])
+    (both / OWN_TIMES).write_text(text, encoding="utf-8")
+    return both
+
+
+def test_warm_up_is_left_out_of_both_runs(folder, warmed_up):
+    runs = machines.find_runs(warmed_up)
+    long_ones = [run for run in runs if run.algorithm == "ring"]
+    assert [run.warm_up() for run in long_ones] == [2, 1]
+    assert [len(run.times()) for run in long_ones] == [4000, 4000]
+    without = machines.predict_runs(machines.find_runs(folder), realizations=2000)
+    rows = machines.predict_runs(runs, realizations=2000)
+    counts = {"iterations": 4002, "warm_up": 2, "warm_up_there": 1}
+    assert rows == [row._replace(**counts) for row in without]
+    told = "2 of the 2 runs begin with warm-up, 1 with one iteration and 1 with up to 2."
+    assert machines.warm_up_in_words(rows) == told
+    assert machines.warm_up_in_words(without).startswith("0 of the 2 runs begin with warm-up, ")
+
+
+def test_warm_up_is_left_out_of_a_run_that_a_recording_predicts(recorded, warmed_up):
+    tools = recorded / "toy_noise.out", recorded / "toy_loggp.out"
+    without, rows = (
+        machines.predict_from_recording(run, *tools, realizations=2000)
+        for where in (recorded, warmed_up)
+        for run in machines.find_runs(where)
+        if run.file.name == OWN_TIMES
+    )
+    assert rows == [row._replace(iterations=2001, warm_up_there=1) for row in without]
+
+
+def test_warm_up_is_left_out_of_the_medians_that_choose(tmp_path):
+    """It is half of the iterations of the fastest algorithm, which would be the slowest."""
+    medians = {"ring": 20, "recursive_doubling": 40, "rabenseifner": 15, "default": 30}
+    for ranks in (8, 32):
+        for name, median in medians.items():
+            first = 15 * ["90000"] if name == "rabenseifner" else []
+            times = [f"{1000 * median + step}" for step in 5 * (0, 1, -1)]
+            (tmp_path / f"toy_{ranks}ranks_1024B_{name}_ompi.txt").write_text(
+                "\n".join(first + times)
+            )
+    [choice] = machines.choose(machines.find_runs(tmp_path))
+    assert choice.fastest == "rabenseifner"
+    assert choice.default_cost == pytest.approx(2, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -200,6 +256,22 @@ def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
     assert "| Toy | 32 | 64 B | recursive doubling | recursive doubling | 1.00 | 2.00 |" in (
         machines.table_of_choices(choices)
     )
+
+
+def test_a_run_without_hits_but_its_warm_up_predicts_nothing(tmp_path, capsys, monkeypatch):
+    """Warm-up is no noise: what is left is a base time and its spread."""
+    first, rest = 7 * ["90000"], 20 * ["1000", "1001", "999"]
+    for ranks in (8, 16, 32):
+        times = first + rest + (["2000"] if ranks == 16 else [])
+        file = tmp_path / f"toy_{ranks}ranks_1024B_ring_ompi.txt"
+        file.write_text("\n".join(times))
+    monkeypatch.setattr(machines, "predict_pair", lambda small, large: [(small.ranks, large.ranks)])
+    runs = machines.find_runs(tmp_path)
+    assert machines.predict_runs(runs) == [(16, 32)]
+    told = "toy_8ranks_1024B_ring_ompi.txt: no iteration took longer than the base time: it predict"
+    assert told in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no iteration of any run took longer than the base time"):
+        machines.predict_runs([run for run in runs if run.ranks != 16])
 
 
 @pytest.mark.parametrize(
@@ -277,6 +349,7 @@ def test_the_page_shows_the_stored_figures():
     assert machines.markdown(rows) in page
     choices = machines.read_choices(machines.beside(STORED))
     assert machines.table_of_choices(choices) in page
+    assert machines.warm_up_in_words(rows) in " ".join(page.split())
     for line in machines.summary(rows).splitlines():
         assert line in page
 
