@@ -627,7 +627,7 @@ class IneffectiveNoiseWarning(UserWarning):
 
 
 class ScarceRecordingWarning(UserWarning):
-    """Measured noise of which few detours decide, that may be load, or does not fit the nodes."""
+    """Noise that does not fit the nodes, or was measured: few detours decide, or it may be load."""
 
 
 class UnseenChangeWarning(UserWarning):

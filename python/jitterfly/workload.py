@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .answer import FIRST, Note
 from .distributions import Empirical
 from .distributions.distribution import Distribution
-from .fields import Component, own_components, parameter
+from .fields import Component, counted, own_components, parameter
 from .hierarchy import Hierarchy
 from .network import Network
 from .noise import MessageNoise, Noise, TraceNoise
@@ -199,10 +199,11 @@ class Workload(ABC):
         return [*self.measured_doubts(), *self.unseen_changes()]
 
     def measured_doubts(self) -> list[str]:
-        """List, in words, what the measured noise leaves open."""
-        if not any(isinstance(one, TraceNoise) for one in self.placed_noise):
+        """List, in words, what the measured noise leaves open, and hosts that fit no node."""
+        placed = self.placed_noise
+        if not any(isinstance(one, TraceNoise) or getattr(one, "hosts", None) for one in placed):
             return []
-        return doubts_of(self.placed_noise, self.network, self.work_per_cycle())
+        return doubts_of(placed, self.network, self.work_per_cycle())
 
     def unseen_changes(self) -> list[Note]:
         """Note the sources that change within a piece of work, or a way, that has one draw."""
@@ -219,12 +220,19 @@ def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[Note
 
 
 def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[str]:
-    """List, in words, what measured sources leave open."""
+    """List, in words, what measured sources leave open, and hosts that fit no node."""
     node = 1
     if isinstance(network, Hierarchy) and network.placement == "block":
         node = next(iter(network.spans), 1)
     traces = [one for one in noise if isinstance(one, TraceNoise)]
     text = [told for one in traces if (told := one.misfit(node, work.ranks))]
+    for place, one in enumerate(noise):
+        width = getattr(getattr(one, "hosts", None), "node_ranks", node)
+        if node > 1 and isinstance(network, Hierarchy) and width not in network.spans:
+            text.append(
+                f"{name_in_case(place, one.kind)}: hosts counts nodes of {counted(width, 'rank')}, "
+                f"and the network has nodes of {node:,}: give node_ranks={node}"
+            )
     for one in traces:
         text += one.doubts(work.ranks, work.met(one), work.cycles)
     measured = [i for i, one in enumerate(noise) if _is_of_measured_messages(one)]

@@ -246,3 +246,13 @@ def test_explain_says_that_noise_is_on_no_host():
     with pytest.warns(jf.IneffectiveNoiseWarning, match=NOBODY):
         found = jf.explain(case, realizations=10)
     assert any(NOBODY in note for note in found.notes())
+
+
+def test_nodes_that_the_network_does_not_have_are_told():
+    """Of ranks, unless node_ranks is given; the network's are of 8."""
+    levels = "8: L=300ns,o=100ns; L=1us,o=200ns"
+    for hosts, told in ((OnNodes(0, every=8), True), (OnNodes(0, every=8, node_ranks=8), False)):
+        noise = jf.PeriodicNoise("1ms", "10us", start="stationary", hosts=hosts)
+        notes = jf.slowdown(noise, 64, network=levels, realizations=20).notes()
+        words = "hosts counts nodes of 1 rank, and the network has nodes of 8: give node_ranks=8"
+        assert any(words in note for note in notes) == told
