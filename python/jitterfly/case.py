@@ -169,10 +169,10 @@ class Case(Collective):
         _check_type(
             self.algorithm, "algorithm", Algorithm, "an Algorithm such as Butterfly(...), or text"
         )
-        for own in own_components((self.algorithm, self.noise)):
-            check_hashable(own)
         put("network", check_network(self.network))
         put("noise", check_sources(self.noise))
+        for own in own_components((self.algorithm, self.noise)):
+            check_hashable(own)
         least = self.network.smallest_message
         put("message_bytes", read_size(self.message_bytes, "message_bytes", least, MAX_BYTES))
         put("cycles", read_count(self.cycles, "cycles", 1, MAX_CYCLES))
