@@ -174,7 +174,8 @@ class Statistic:
         difference = apart(a, factor * b)
         seen = max(float(np.ptp(a)), factor * float(np.ptp(b))) or beyond.moved
         reach = _half_interval(difference, error, seen)
-        if not np.ptp(same := apart(a, b)):  # no realization told them apart, but others may
+        same = difference if factor == 1 else apart(a, b)
+        if not np.ptp(same):  # no realization told them apart, but others may
             reach = max(reach, _half_interval(same, error, seen))
         return bool(difference.mean() > reach + factor * beyond.lacks_b)
 
