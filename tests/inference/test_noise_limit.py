@@ -51,8 +51,13 @@ def test_a_quantile_of_one_rank_that_computes(statistic, expected):
 )
 @pytest.mark.parametrize("statistic", ["mean", "p90"])
 def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks, statistic):
-    """With the value it is the limit; with an end of the interval it differs by about its width."""
+    """With the value it is the limit; with an end of the interval it differs by about its width.
+
+    A quantile may leap at the limit, so that it says nothing about the width: it is on either side
+    at the ends, which realizations say that are enough to know it (25 times as many).
+    """
     count = scaled(4000, least=1000)
+    others = count if statistic == "mean" else 25 * count
     at_most = 1.3 if statistic == "mean" else 2.5
     found = limit(noise, ranks, at_most, count, statistic=statistic)
     assert f"slowed down ({statistic}) by {at_most:g} at most" in found.title()
@@ -66,13 +71,13 @@ def test_other_realizations_have_the_slowdown_that_was_asked_for(noise, ranks, s
                found.field: seconds,
                **({"start": "stationary"} if noise == TICK else {})}
         )  # fmt: skip
-        other = jf.slowdown(source, ranks, realizations=count, seed=9)
+        other = jf.slowdown(source, ranks, realizations=others, seed=9)
         times = jf.stats.quantile(other.samples / other.rows[0].noise_free, 0.9)
         return other.rows[0].slowdown if statistic == "mean" else times
 
     middle = slowdown(value)
     ends = slowdown(low).value, slowdown(high).value
-    if statistic == "p90":  # it may leap, from no hit to one of more than the limit
+    if statistic == "p90":
         assert min(ends) < at_most < max(ends)
         return
     assert middle.value == pytest.approx(at_most, abs=1.5 * (middle.high - middle.low))

@@ -12,13 +12,14 @@ import itertools
 import random
 import re
 import sys
-import time
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from jitterfly import _core
 from jitterfly.congestion.network_map import NO_EDGE, forwarding, parse_links
+from support.in_time import Finding, in_time
 
 DIGRAPH = """digraph network {
   "S1" -> "H1" [ key="S1_p1", comment="H1" ];
@@ -100,17 +101,12 @@ PIECES = [
     *("255", "004"),
     *("switchguid=", "switchguid=0xa1", "Unicast lids [] of switch guid 0xa1", "Chassis 1"),
 ]  # fmt: skip
-MAX_SECONDS = 1.0
 NO_LINE = re.compile(
     "neither a Graphviz digraph nor|has no forwarding table|tables must be left out: the digraph"
 )
 """Of a file as a whole."""
 Sample = tuple[str, str | None]
 SAMPLES: list[Sample] = [(DIGRAPH, None), (LOOP, None), (DISCOVERED, TABLES), (PORTS, TABLES)]
-
-
-class Finding(Exception):
-    """What a parser must not do."""
 
 
 def mutated(chance: random.Random, text: str) -> str:
@@ -138,22 +134,26 @@ def mutated(chance: random.Random, text: str) -> str:
     return text
 
 
-def check(text: str, tables: str | None) -> str:
-    """What became of it: "read", "loop" or "error"; raises Finding."""
-    start = time.process_time()
+def _parsed(text: str, tables: str | None) -> tuple[Any, Any, Any] | None:
+    """Links, table and what no route joins; None where it is refused as it should be."""
     try:
         links = parse_links(text, "map", None if tables is None else (tables, "tables"))
-        table, dropped = forwarding(links)
+        return links, *forwarding(links)
     except ValueError as error:
         message = str(error)
         if "\n" in message or not ("map" in message or "tables" in message) or len(message) > 600:
             raise Finding(f"message {message!r}") from None
         if not re.search(r", line \d+\b", message) and not NO_LINE.search(message):
             raise Finding(f"no line in {message!r}") from None
+        return None
+
+
+def check(text: str, tables: str | None) -> str:
+    """What became of it: "read", "loop" or "error"; raises Finding."""
+    parsed = in_time(lambda: _parsed(text, tables))
+    if parsed is None:
         return "error"
-    finally:
-        if time.process_time() - start > MAX_SECONDS:
-            raise Finding("it took too long")
+    links, table, dropped = parsed
     count = len(links.hosts)
     program = _core.CongestionProgram(
         hosts=count, used=count, ranks=count, perturbation=0, offsets=[0], senders=[],

@@ -23,10 +23,10 @@ import numpy as np
 from jitterfly.measured import FormatError, Measured, noisefile
 from jitterfly.measured.description import description_lines
 from jitterfly.measured.formats import formats
+from support.in_time import Finding, in_time
 from support.noise_samples import load_bytes
 
 SAMPLES = Path(__file__).parents[1] / "data" / "noise"
-MAX_SECONDS = 1.0  # of processor time, for one input
 HANG_SECONDS = 10.0
 MAX_MESSAGE = 600
 NOISE_FILE = b"# jitterfly noise "
@@ -48,10 +48,6 @@ BYTES = (
     *(b"\n", b"\t", b" ", b"#", b",", b":", b"'", b'"', b"[[", b"=", b"-", b"\x1b[0m", b"\x1bc"),
     *(b"\x0b", b"\x0c", b"\x1c", b"\xc2\x85", b"\xe2\x80\xa8", b"\x1f\x8b", b"\\", b"\n" * 50),
 )
-
-
-class Finding(Exception):
-    """What an importer must not do."""
 
 
 class Hang(BaseException):
@@ -246,6 +242,19 @@ def _written(measured: Measured) -> bytes | None:
         return None
 
 
+def _read(data: bytes) -> Measured | None:
+    """What was read, and is as promised; None where it is refused as it should be."""
+    try:
+        measured = load_bytes(data, "input")
+    except FormatError as error:
+        message = str(error)
+        if len(message) > MAX_MESSAGE or "\n" in message or not message.startswith("input"):
+            raise Finding(f"not a message of one short line: {message[:2000]!r}") from None
+        return None
+    check(measured, imported=not data.startswith(NOISE_FILE))
+    return measured
+
+
 def once(data: bytes, *, round_trip: bool) -> str:
     """Read one input; the format, or "" where it was refused.
 
@@ -254,18 +263,7 @@ def once(data: bytes, *, round_trip: bool) -> str:
     Finding
         Anything else came of it.
     """
-    started = time.process_time()
-    try:
-        measured = load_bytes(data, "input")
-    except FormatError as error:
-        measured = None
-        message = str(error)
-        if len(message) > MAX_MESSAGE or "\n" in message or not message.startswith("input"):
-            raise Finding(f"not a message of one short line: {message[:2000]!r}") from None
-    if measured is not None:
-        check(measured, imported=not data.startswith(NOISE_FILE))
-    if time.process_time() - started > MAX_SECONDS:
-        raise Finding(f"took {time.process_time() - started:.1f} s")
+    measured = in_time(lambda: _read(data))
     if measured is None:
         return ""
     if round_trip:
