@@ -167,23 +167,28 @@ def test_prints(opened):
     assert len(printed) > 20_000
 
 
-def test_nothing_is_cut_on_paper(opened):
-    """On A4, within its margins, no table and no picture is wider than what holds it."""
+@pytest.mark.parametrize(("width", "height"), [(688, 1000), (710, 935)], ids=["A4", "Letter"])
+def test_nothing_is_cut_on_paper(opened, width, height):
+    """Within a page's margins, nothing is wider than what holds it, and no picture fills it."""
     browser = opened[0]
-    paper = {"width": 688, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    paper = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     script = """
         const held = [...document.querySelectorAll('.scroll, .plate, p, pre, h1, h2, dd, li')];
         const wide = held.filter(e => e.scrollWidth > e.clientWidth + 1 && e.offsetParent);
         return [wide.map(e => [e.className || e.tagName, e.scrollWidth, e.clientWidth]),
-                held.filter(e => e.offsetParent).length]
+                held.filter(e => e.offsetParent).length,
+                Math.max(0, ...[...document.images].map(e => e.clientHeight)),
+                [...document.querySelectorAll('summary')].every(e => e.offsetParent)]
     """
-    wide, held = browser.execute_script(script)
+    wide, held, tallest, said = browser.execute_script(script)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert held > 10
     assert wide == []
+    assert tallest <= 0.44 * height  # what is said of a picture fits below it
+    assert said  # which tables are closed, and so not printed
 
 
 def test_links_reach_their_figures(opened):
