@@ -156,6 +156,10 @@ class ShownTable:
     notes: tuple[str, ...] = ()
     left: int = 1
 
+    def lines(self) -> list[str]:
+        """Return the table as aligned lines of text."""
+        return aligned([*[self.header] * bool(self.header), *self.rows], self.left)
+
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -251,6 +255,41 @@ class Report(ABC):
     def report(self) -> list[str]:
         """Return the answer as lines of text."""
 
+    def title(self) -> str:
+        """Return the question that was asked."""
+        return self.report()[0]
+
+    def notes(self) -> Sequence[str]:
+        """Say what the numbers are, and how sure they are; cautions stand first."""
+        return self.report()[1:]
+
+    def shown_tables(self) -> list[ShownTable]:
+        """Return all tables as people read them, which the JSON has as well."""
+        return []
+
+    def cautions(self) -> list[str]:
+        """Say what misleads unless it is read before the numbers."""
+        return [note for note in self.notes() if _place(note) == FIRST]
+
+    def page(self) -> dict[str, Any]:
+        """Return what the JSON has for people, from which `report` makes a page.
+
+        `title` and `tables` are texts, as people read them; of `notes` the first `cautions` are to
+        be read before the numbers.
+        """
+        notes = self.notes()
+        return {
+            "title": self.title(),
+            "notes": plain(notes),
+            "note_codes": [getattr(note, "code", "") for note in notes],
+            "cautions": len(self.cautions()),
+            "tables": plain(self.shown_tables()),
+        }
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the answer; written to `path`, too, where it is given."""
+        raise ValueError(f"there is no picture of a {type(self).__name__}: its table has all")
+
     def summary(self) -> str:
         """Return the answer as text, as its command prints it."""
         return "\n".join(self.report())
@@ -269,14 +308,6 @@ class Answer(Report):
     columns: ClassVar[tuple[Column, ...]] = ()
     picture: ClassVar[str] = ""
     rows_in_json: ClassVar[str] = "rows"
-
-    @abstractmethod
-    def title(self) -> str:
-        """Return the question that was asked."""
-
-    @abstractmethod
-    def notes(self) -> Sequence[str]:
-        """Say what the numbers are, and how sure they are; cautions stand first."""
 
     def table(self) -> Table:
         """Return the table of rows."""
@@ -298,10 +329,6 @@ class Answer(Report):
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
         return {}
-
-    def cautions(self) -> list[str]:
-        """Say what misleads unless it is read before the numbers."""
-        return [note for note in self.notes() if _place(note) == FIRST]
 
     def subtitle(self) -> list[str]:
         """Return the notes that stand below a picture's title."""
@@ -330,23 +357,9 @@ class Answer(Report):
         return write_if_path(self.table().csv(), path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as JSON has them; times in seconds.
-
-        `title` and `tables` are texts, as people read them; of `notes` the first `cautions` are to
-        be read before the numbers.
-        """
-        notes = self.notes()
-        codes = [getattr(note, "code", "") for note in notes]
+        """Return plain values, as JSON has them: `page`, facts and rows; times in seconds."""
         rows = {self.rows_in_json: self.table().to_list()} if self.rows_in_json else {}
-        return {
-            "title": self.title(),
-            **plain(self.facts()),
-            **rows,
-            "notes": plain(notes),
-            "note_codes": codes,
-            "cautions": len(self.cautions()),
-            "tables": plain(self.shown_tables()),
-        }
+        return {"title": self.title(), **plain(self.facts()), **rows, **self.page()}
 
     def to_json(self) -> str:
         """Return `to_dict` as text."""
@@ -366,7 +379,7 @@ class Answer(Report):
             nothing to draw.
         """
         if not self.picture:
-            raise ValueError(f"there is no picture of a {type(self).__name__}: its table has all")
+            return super().plot(path)
         module, _, function = self.picture.partition(".")
         return optional_packages.picture(module, self, function=function or "draw", path=path)
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from .answer import Answer, show, show_digits, show_time, units_of
 from .answer import Report as TextReport
 from .answer import ShownTable as Table
+from .answer import show, show_digits, show_time, units_of
 from .case import Case
 from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
 from .files import MAX_TEXT, check_output, read_whole, write_whole
@@ -523,11 +523,8 @@ def _sections(given: Any, folder: Path) -> Iterator[Section]:
         yield from _of_path(Path(given), folder)
     elif isinstance(given, (Store, Results)):
         yield _of_run(given if isinstance(given, Results) else Results(given), folder)
-    elif isinstance(given, Answer):
-        yield _of_answer(given, folder)
     elif isinstance(given, TextReport):
-        title, *lines = given.report()
-        yield Section(title, text="\n".join(lines).strip("\n"))
+        yield _of_answer(given, folder)
     elif isinstance(given, Measured):
         yield _of_measured(given, "", folder)
     else:
@@ -594,8 +591,8 @@ def _of_saved_answer(file: Path, content: dict[str, Any]) -> Section:
         raise ValueError(
             f"{file} holds no answer to a question"
             + (f", but what `jitterfly {what}` printed: a report takes runs, noise files, and what "
-               "slowdown, explain, advise, compare, compare-measured, predict, noise infer and run "
-               "FILE.goal answer"
+               "slowdown, explain, advise, compare, compare-measured, predict, fit, budget, noise "
+               "infer, network run and run FILE.goal answer"
                if isinstance(what, str) else "")
         )  # fmt: skip
     try:
@@ -664,7 +661,7 @@ def _table_of(content: Mapping[str, Any]) -> Table:
     return table
 
 
-def _of_answer(answer: Answer, folder: Path) -> Section:
+def _of_answer(answer: TextReport, folder: Path) -> Section:
     notes, first = answer.notes(), answer.cautions()
     return Section(
         answer.title(),

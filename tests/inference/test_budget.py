@@ -33,7 +33,7 @@ def test_detours_that_are_long_beside_the_collective_are_told(tmp_path):
     """It counts those that begin in the collective; on a running machine there are more."""
 
     def told(found):
-        lines = found.report() if hasattr(found, "report") else found.lines()
+        lines = found.report()
         return [line for line in lines if line.startswith("of collectives that begin on all")]
 
     (line,) = told(budget(ASKED, precision=0.2))
@@ -332,10 +332,10 @@ def test_constant_detours_are_bernoulli_noise(tmp_path):
     assert found.measured == pytest.approx(3.45e-3, rel=1e-2)
     assert found.probability.low < known.high
     assert known.low < found.probability.high
-    assert "times as frequent" in found.lines()[3]
+    assert "times as frequent" in found.report()[3]
     strict = budget_of_recording(path, 4096, "50us", STEP, precision=coarse * 0.1)
     assert strict.probability.value < strict.measured
-    assert "times rarer" in strict.lines()[3]
+    assert "times rarer" in strict.report()[3]
 
 
 def test_rates_are_compared_not_probabilities(tmp_path):
@@ -348,12 +348,12 @@ def test_rates_are_compared_not_probabilities(tmp_path):
     p = found.probability.value
     assert found.rarer(p) == pytest.approx(6.9 / -math.log1p(-p))
     assert found.rarer(found.measured) == pytest.approx(1)
-    assert f"{found.rarer(p):.3g} [" in found.lines()[3]
+    assert f"{found.rarer(p):.3g} [" in found.report()[3]
 
 
 def test_measured_noise_without_room(tmp_path):
     path = noise_file(tmp_path, [14_000_000] * 50)
-    assert "only without any noise" in budget_of_recording(path, 64, "20.7us", STEP).lines()[1]
+    assert "only without any noise" in budget_of_recording(path, 64, "20.7us", STEP).report()[1]
     share = budget_of_recording(path, 64, "20.7us", STEP, statistic="p90", precision=0.2)
     exact = -math.expm1(math.log(0.9) / (6 * 64))  # no hit in nine of ten
     assert share.state == "at most"
@@ -376,7 +376,7 @@ def test_long_detours_too_rare_to_be_simulated_have_exact_bounds(tmp_path, rank,
     longest = any_hit * 5e-6 + rare * (2e-2 - 5e-6)
     assert (sum_of_hits, longest) == pytest.approx((1.55e-6, 1.55e-6), rel=5e-3)
     assert low < found.probability.value < high < 1.15 * low
-    text = "\n".join(found.lines())
+    text = "\n".join(found.report())
     assert "exact bounds, no simulation" in text
     assert "the mean of its detours rests on about 18 long detours" in text
 

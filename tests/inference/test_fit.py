@@ -503,8 +503,9 @@ def test_command(tmp_path, capsys, blank_pictures):
     assert text.count("no fit: ") == 2
     assert "671 µs" in text
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names[:2] == ["1_barrier_baseline.png", "2_barrier_optimized.png"]
-    assert len(names) == 6
+    series = ("1_barrier_baseline", "2_barrier_optimized")
+    assert names[:4] == [f"{name}.{ending}" for name in series for ending in ("json", "png")]
+    assert len(names) == 10
     lines = (tmp_path / "out" / "fit.csv").read_text().splitlines()
     assert lines[0].startswith("series,verdict,model,rank,parameter,value,low,high")
     assert len(lines) == 1 + 4 * 4

@@ -326,6 +326,41 @@ def test_what_a_command_printed_is_an_answer(there, capsys):
     assert not read(there / "printed.html").all("img")
 
 
+# Two curves, of three points each.
+CURVE = "series,ranks,latency_us\na,2,3.9\na,4,8.1\na,16,18.2\nb,2,3.9\nb,4,8.5\nb,16,18.2\n"
+TWO = ["--model", "two-bernoulli", "--json"]
+BUDGET = ["budget", "--ranks", "64", "--latency", "50us", "--step", "2us"]
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "sections", "said"),
+    [
+        (["fit", "curve.csv", "--out", "answer"], "answer", 2, "measured / model"),
+        (["fit", "curve.csv", "--json"], "", 1, "b: 3 points, 2 to 16 ranks"),
+        (["fit", "curve.csv", "--series", "a", *TWO], "", 1, "p2 D2"),
+        ([*BUDGET, "--delay", "25us", "--out", "answer"], "answer", 1, "at most p, mean rank"),
+        ([*BUDGET, "--delay", "25us", "--json"], "", 1, "with L = 2 µs a step: at most p = "),
+        ([*BUDGET, "--noise", "a.noise", "--json"], "", 1, "a detour in every step"),
+        (["network", "run", "--tree", "144", "--realizations", "20", "--json"], "", 1, "72 of 144"),
+    ],
+)
+def test_each_question_that_is_saved_has_a_page(
+    command, result, sections, said, folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "curve.csv").write_text(CURVE)
+    (tmp_path / "a.noise").write_bytes((folder / "node.noise").read_bytes())
+    assert main([*command, "-q"]) == 0
+    if not result:
+        (tmp_path / "printed.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["report", result or "printed.json", "-q", "--out", "page.html"]) == 0
+    page = read(tmp_path / "page.html")
+    assert len(page.all("section")) == sections
+    assert len(page.all("img")) == (sections if result else 0)
+    assert said in page.said
+    assert " ".join(command[:2]) in page.said  # to make it again
+
+
 def test_without_matplotlib_the_page_says_so(there, monkeypatch):
     from jitterfly.plots import draw
 

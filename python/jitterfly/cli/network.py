@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import extensions
-from ..answer import show
+from ..answer import ShownTable, show
 from ..fields import check_choice, naming_fields, shorten
 from ..units import parse_seconds
 from .options import add_backend, count, share, size, value
@@ -255,7 +255,17 @@ def _run_network(chosen: argparse.Namespace) -> None:
                 )
             )
     name, hosts = case.network.routing_name, case.network.hosts
+    title = f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}"
+    where = (
+        f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "
+        f"{chosen.realizations} realizations"
+    )
+    times = [show(each.mean(), digits=4) for each in both]
+    slower = slowdown_percent(both[0], both[1])
+    slowdown = f"{show(slower)} %"
     if chosen.json:
+        rows = (("time, messages", times[0]), ("time without the others, messages", times[1]),
+                ("slowdown", slowdown))  # fmt: skip
         print_json(
             "network run",
             pattern=case.pattern,
@@ -269,14 +279,12 @@ def _run_network(chosen: argparse.Namespace) -> None:
             seed=chosen.seed,
             time_messages=both[0].mean(),
             unperturbed_messages=both[1].mean(),
-            slowdown_percent=slowdown_percent(both[0], both[1]),
+            slowdown_percent=slower,
+            title=title,
+            notes=[where, "intervals are of 95 %"],
+            tables=[ShownTable("", (), rows)],
         )
         return
-    print(f"{case.pattern} against {case.perturbation}, rule {case.rule}, routing {name}")
-    print(
-        f"z = {case.z} of {case.ranks} ranks (ratio {case.ratio:g}) on {hosts} hosts, "
-        f"{chosen.realizations} realizations"
-    )
-    times = [show(each.mean(), digits=4) for each in both]
+    print(f"{title}\n{where}")
     print(f"time: {times[0]}, unperturbed {times[1]} (messages)")
-    print(f"slowdown: {show(slowdown_percent(both[0], both[1]))} % (95 %)")
+    print(f"slowdown: {slowdown} (95 %)")

@@ -347,10 +347,14 @@ def write_answer(
     """
     csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
     with naming_parameters():
-        content = {**_origin(), **(asked or {}), **answer.to_dict()}
-    text = f"{json.dumps(plain(content), indent=1)}\n"
-    write_together({json_file: text.encode(), csv: answer.to_csv().encode()}, [png])
+        content = {**(asked or {}), **answer.to_dict()}
+    write_together({json_file: json_bytes(content), csv: answer.to_csv().encode()}, [png])
     return [csv, json_file]
+
+
+def json_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return the JSON file of an answer, with where it comes from."""
+    return f"{json.dumps(plain({**_origin(), **content}), indent=1)}\n".encode()
 
 
 def write_with_picture(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,14 @@ from jitterfly.cli.options import (
     size,
     value,
 )
-from jitterfly.cli.output import add_json, print_json, show_phases, tell, warn_without_matplotlib
+from jitterfly.cli.output import (
+    add_json,
+    json_bytes,
+    print_json,
+    show_phases,
+    tell,
+    warn_without_matplotlib,
+)
 from jitterfly.fields import check_choice, shorten
 from jitterfly.syntax import is_number, read_count, read_noise_texts, read_number
 
@@ -137,7 +145,8 @@ def _run_fit(chosen: argparse.Namespace) -> None:
     names = [] if chosen.out is None else _write_fits(fits, chosen.out, two)
     paths = [chosen.out / name for name in names]
     if chosen.json:
-        print_json("fit", fits=[_plain(fitted, two) for fitted in fits], written=paths)
+        plain = [_plain(fitted, two) for fitted in fits]
+        print_json("fit", fits=plain, **_page(fits), written=paths)
     elif two and names:
         print(f"\nwritten: {', '.join(map(str, paths))}")
     elif names:
@@ -191,6 +200,17 @@ def _plain(fitted: Any, two_sources: bool) -> dict[str, Any]:
     return plain
 
 
+def _page(fits: list[Any]) -> dict[str, Any]:
+    """Return what `report` takes: the page of a fit, or one of several with their names."""
+    if len(fits) == 1:
+        page: dict[str, Any] = fits[0].page()
+        return page
+    tables = [replace(one, title=fitted.title()) for fitted in fits
+              for one in fitted.shown_tables()]  # fmt: skip
+    notes = [f"{fitted.curve.name}: {note}" for fitted in fits for note in fitted.notes()]
+    return {"title": f"Fits of {len(fits)} scaling curves", "tables": tables, "notes": notes}
+
+
 def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
     """Write tables, and pictures of what has one source; return the names of the files."""
     from jitterfly.files import write_together
@@ -200,16 +220,17 @@ def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
     points = [row for fitted in fits for row in _rows_of_points(fitted)]
     table = csv_text([_POINT_COLUMNS, *points])
     parameters = _parameters_csv(fits, two_sources)
-    write_together({out / "fit.csv": parameters.encode(), out / "points.csv": table.encode()})
-    names = ["fit.csv", "points.csv"]
+    plain = [re.sub(r"[^A-Za-z0-9.-]+", "_", one.curve.name).strip("_.") or "curve" for one in fits]
+    stems = plain if len(fits) == 1 else [f"{i}_{name}" for i, name in enumerate(plain, 1)]
+    pages = {f"{stem}.json": json_bytes(fitted.page())
+             for stem, fitted in zip(stems, fits, strict=True)}  # fmt: skip
+    files = {"fit.csv": parameters.encode(), "points.csv": table.encode(), **pages}
+    write_together({out / name: content for name, content in files.items()})
     if two_sources or not draw.can_draw():
-        return names
-    for i, fitted in enumerate(fits):
-        plain = re.sub(r"[^A-Za-z0-9.-]+", "_", fitted.curve.name).strip("_.") or "curve"
-        name = f"{plain}.png" if len(fits) == 1 else f"{i + 1}_{plain}.png"
-        fitted.plot(out / name)
-        names.append(name)
-    return names
+        return [*files]
+    for stem, fitted in zip(stems, fits, strict=True):
+        fitted.plot(out / f"{stem}.png")
+    return [*files, *(f"{stem}.png" for stem in stems)]
 
 
 def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
@@ -299,14 +320,17 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     with show_phases() as phases, watching(phases):
         phases("the curve over D")
         curves = curves_over_delays(question, options["confidence"])
-    if not chosen.json and any(point.state != NEVER for curve in curves for point in curve):
-        few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
-        print("\n" + "\n".join(delays_table(few)))
-    files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out)
+    some = any(point.state != NEVER for curve in curves for point in curve)
+    few = [curve[:: max(len(curve) // _PRINTED_ROWS, 1)] for curve in curves]
+    tables = [delays_table(few)] if some else []
+    if not chosen.json and some:
+        print("".join(f"\n  {line}" for line in tables[0].lines()))
+    page = {**answer.page(), "tables": tables}
+    files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out, page)
     if chosen.json:
         rows = _budget_rows(answer, curves)
         paths = [chosen.out / name for name in files]
-        print_json("budget", answer=rows[0], over_delays=rows[1:], written=paths)
+        print_json("budget", answer=rows[0], over_delays=rows[1:], **page, written=paths)
     elif files:
         print(f"\nwritten to {chosen.out}: {', '.join(files)}")
 
@@ -330,9 +354,10 @@ def _run_budget_of_measured(
         phases(f"reading {chosen.noise}")
         answer = budget_of_recording(Path(table["file"]), **fields, **options)
     if chosen.json:
-        print_json("budget", answer=answer, measured_probability=answer.measured)
+        known = {"answer": answer, "measured_probability": answer.measured}
+        print_json("budget", **known, **answer.page())
         return
-    print("\n".join(answer.lines()))
+    print("\n".join(answer.report()))
 
 
 def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[dict[str, Any]]:
@@ -348,7 +373,9 @@ def _budget_rows(answer: Any, curves: list[list[Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
+def _write_budget(
+    answer: Any, curves: list[list[Any]], out: Path, page: dict[str, Any]
+) -> list[str]:
     from jitterfly.files import write_together
     from jitterfly.plots import draw
 
@@ -357,12 +384,13 @@ def _write_budget(answer: Any, curves: list[list[Any]], out: Path) -> list[str]:
     out.mkdir(parents=True, exist_ok=True)
     rows = _budget_rows(answer, curves)
     table = csv_text([rows[0].keys(), *(row.values() for row in rows)])
-    write_together({out / "budget.csv": table.encode()}, [out / "budget.png"])
+    files = {"budget.csv": table.encode(), "budget.json": json_bytes(page)}
+    write_together({out / name: content for name, content in files.items()}, [out / "budget.png"])
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
-        return ["budget.csv"]
+        return [*files]
     from ..plots.inference import draw_budget
 
     with draw.drawing():
         draw.save(draw_budget(answer, curves), out / "budget.png")
-    return ["budget.csv", "budget.png"]
+    return [*files, "budget.png"]

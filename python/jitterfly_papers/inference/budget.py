@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import Report, show_interval, show_time
+from jitterfly.answer import Report, ShownTable, show_interval, show_time
 from jitterfly.distributions import Constant
 from jitterfly.fields import MAX_SEED, check_choice, check_integer, check_power_of_two, shorten
 from jitterfly.noise_limit import ALWAYS, AT_MOST, NEVER, crossing
@@ -188,6 +188,18 @@ class Budget(Report):
         return optional_packages.picture(
             "jitterfly_papers.plots.inference", self, found, function="draw_budget", path=path
         )
+
+    def title(self) -> str:
+        """Return the limit, and what keeps it."""
+        return " ".join(self.report()[: self._head])
+
+    def notes(self) -> list[str]:
+        """Say how sure the answer is."""
+        return self.report()[self._head :]
+
+    @property
+    def _head(self) -> int:
+        return 2 if self.state == AT_MOST else 1  # lines that are the answer itself
 
     def report(self) -> list[str]:
         """The lines of text: the answer, and how sure it is."""
@@ -488,17 +500,15 @@ def _basis_of_interval(found: Budget) -> str:
     return f"{share} interval, from a table of {found.realizations:,} realizations"
 
 
-def delays_table(curves: Sequence[Sequence[Budget]]) -> list[str]:
+def delays_table(curves: Sequence[Sequence[Budget]]) -> ShownTable:
     """A table: at most p for each D, a column for each rank of the questions."""
-    names = [f"{curve[0].question.rank} rank" for curve in curves]
+    names = [f"at most p, {curve[0].question.rank} rank" for curve in curves]
     unit = common_unit(float(found.question.delay) for found in curves[0])
-    lines = [f"  {f'D, {unit}':>8}  " + "  ".join(f"{f'at most p, {name}':>34}" for name in names)]
-    for row in zip(*curves, strict=True):
-        delay = show_time(float(row[0].question.delay), unit, 3)
-        lines.append(
-            f"  {delay:>8}  " + "  ".join(f"{_shown_probability(found):>34}" for found in row)
-        )
-    return lines
+    rows = [
+        (show_time(float(row[0].question.delay), unit, 3), *map(_shown_probability, row))
+        for row in zip(*curves, strict=True)
+    ]
+    return ShownTable("", (f"D, {unit}", *names), tuple(rows), left=0)
 
 
 def _shown_probability(found: Budget) -> str:

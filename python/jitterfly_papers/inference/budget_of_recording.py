@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from jitterfly.answer import show_interval
+from jitterfly.answer import Report, show_interval
 from jitterfly.distributions import Distribution, Empirical
 from jitterfly.fields import counted
 from jitterfly.measured import Detours, FormatError, Histogram, load
@@ -48,7 +48,7 @@ _STEP = 0.3  # of ln p, over which the pilot tells the slope
 
 
 @dataclass(frozen=True)
-class RecordingBudget:
+class RecordingBudget(Report):
     """The answer: p at most, the measured p, and their ratio.
 
     `events` are the detours measured, `rate` per second of a CPU; their mean is as skewed as that
@@ -76,8 +76,21 @@ class RecordingBudget:
             return 0.0
         return self.rate * float(self.question.step) / -math.log1p(-probability)
 
-    def lines(self) -> list[str]:
-        """The answer for people."""
+    def title(self) -> str:
+        """Return the limit, and what keeps it."""
+        return " ".join(self.report()[1 : self._head])
+
+    def notes(self) -> list[str]:
+        """Say what was measured, and how sure the answer is."""
+        lines = self.report()
+        return [lines[0], *lines[self._head :]]
+
+    @property
+    def _head(self) -> int:
+        return 3 if self.state == AT_MOST else 2  # after the lines that are the answer itself
+
+    def report(self) -> list[str]:
+        """The lines of text: what was measured, the answer, and how sure it is."""
         asked = limit_in_words(self.question)
         step = show_seconds(float(self.question.step), 4)
         head = (f"{self.file}: {self.events:,} detours, {self.rate:.4g} a second; a step of "

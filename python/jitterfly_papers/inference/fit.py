@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import Report, show_time
+from jitterfly.answer import Report, ShownTable, show_time
 from jitterfly.distributions import Exponential
-from jitterfly.fields import parameter, shorten
+from jitterfly.fields import counted, parameter, shorten
 from jitterfly.noise import StepNoise
 from jitterfly.optional_packages import special
 from jitterfly.stats.intervals import check_confidence, interval_digits
@@ -132,11 +132,39 @@ class CurveFit(Report):
         """The same `noise` as texts, which `slowdown` and others take (``--noise``)."""
         return tuple(map(_noise_text, self.noise))
 
+    def report(self) -> list[str]:
+        """The lines of text: model, parameters, points, verdict, notes."""
+        model, verdict, *notes = self.notes()
+        tables = [line for table in self.shown_tables()
+                  for line in ("", *(f"  {row}" for row in table.lines()))]  # fmt: skip
+        return [self.title(), model, *tables, "", verdict, *(f"  {note}" for note in notes)]
+
+    def title(self) -> str:
+        """Return the curve's name, points and ranks."""
+        ranks, name = self.curve.ranks, self.curve.name or "curve"
+        span = f"{ranks[0]:,}" if len(ranks) == 1 else f"{ranks[0]:,} to {ranks[-1]:,}"
+        return f"{name}: {counted(len(ranks), 'point')}, {span} ranks"
+
+    def points_table(self) -> ShownTable:
+        """Make the table of the points, measured and as the model has them."""
+        curve = self.curve
+        unit = common_unit([*map(float, curve.latency), *map(float, self.predicted)])
+        header = ("ranks", f"measured, {unit}", f"model, {unit}", "measured / model")
+        rows = [
+            (
+                f"{ranks:,}",
+                *(show_time(float(time), unit) for time in (seen, model)),
+                f"{seen / model:.3f}" if model > 0 else "-",
+            )
+            for ranks, seen, model in zip(curve.ranks, curve.latency, self.predicted, strict=True)
+        ]
+        return ShownTable("", header, tuple(rows), left=0)
+
     def noise_lines(self, step: Bounds) -> list[str]:
         """Say what to paste, where there is noise."""
         pasted = " ".join(f"--noise '{text}'" for text in self.noise_options)
         half = exact_text(float(f"{step.value / 2:.6g}"))
-        told = f"  in `slowdown` and others: {pasted} (L of this model: --network L=0,o={half})"
+        told = f"in `slowdown` and others: {pasted} (L of this model: --network L=0,o={half})"
         return [told] if pasted else []
 
 
@@ -170,7 +198,7 @@ class Fit(CurveFit):
     region: Floats
 
     def __repr__(self) -> str:
-        parameters = ", ".join(" ".join(line.split()) for line in _parameter_lines(self))
+        parameters = ", ".join(" ".join(row) for row in _parameter_rows(self))
         return f"Fit({self.verdict!r}: {parameters}; {len(self.curve)} points)"
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -201,13 +229,15 @@ class Fit(CurveFit):
         module = "jitterfly_papers.plots.inference"
         return optional_packages.picture(module, self, function="draw_fit", path=path)
 
-    def report(self) -> list[str]:
-        """The lines of text: model, parameters, points, verdict, notes."""
-        lines = [_curve_line(self), _model_line(self), ""]
-        lines += _parameter_lines(self)
-        lines += ["", *_point_lines(self), "", _verdict_line(self)]
-        lines += [f"  {line}" for line in _explanations(self)]
-        return [*lines, *self.noise_lines(self.step)]
+    def shown_tables(self) -> list[ShownTable]:
+        """Return the tables of parameters and of points."""
+        rows = tuple(_parameter_rows(self))
+        return [ShownTable("", (), rows, left=3), self.points_table()]
+
+    def notes(self) -> list[str]:
+        """Say which model it is, whether it explains the curve, and what that means."""
+        first = [_model_line(self), _verdict_line(self)]
+        return [*first, *_explanations(self), *self.noise_lines(self.step)]
 
     @property
     def hits(self) -> tuple[tuple[float, float], ...]:
@@ -512,13 +542,6 @@ def _noise_text(noise: StepNoise) -> str:
     return f"kind=step,delay={text}{share}"
 
 
-def _curve_line(fitted: Fit) -> str:
-    ranks = fitted.curve.ranks
-    span = f"{ranks[0]:,}" if len(ranks) == 1 else f"{ranks[0]:,} to {ranks[-1]:,}"
-    name = fitted.curve.name or "curve"
-    return f"{name}: {len(ranks)} point{'s' * (len(ranks) > 1)}, {span} ranks"
-
-
 def _model_line(fitted: Fit) -> str:
     law = {
         "bernoulli": "each step is delayed by D with probability p",
@@ -529,16 +552,14 @@ def _model_line(fitted: Fit) -> str:
     return f"model: a step takes L, {law}; latency is the mean completion of the {whose}"
 
 
-def _parameter_lines(fitted: Fit) -> list[str]:
-    """A line for each parameter."""
+def _parameter_rows(fitted: Fit) -> list[tuple[str, str, str]]:
+    """The name, sign and value of each parameter."""
     rows = [("latency of a step", "L", fitted.step, "s"),
             (fitted.model.scale, "D", fitted.delay, "s")]  # fmt: skip
     if fitted.model.free:
         rows += [("probability of a hit", "p", fitted.probability, ""),
                  ("mean delay of a step", "p D", fitted.load, "s")]  # fmt: skip
-    texts = [(name, sign, _shown_bounds(value, unit, fitted)) for name, sign, value, unit in rows]
-    width = max(len(name) for name, _, _ in texts)
-    return [f"  {name:{width}}  {sign:3}  {text}" for name, sign, text in texts]
+    return [(name, sign, _shown_bounds(value, unit, fitted)) for name, sign, value, unit in rows]
 
 
 def _shown_bounds(value: Bounds, unit: str, fitted: Fit) -> str:
@@ -561,20 +582,6 @@ def shown_bounds(bounds: Bounds, unit: str) -> list[str]:
 def shown_amount(value: float, unit: str, digits: int = 3) -> str:
     """A time with its unit, or a number."""
     return show_seconds(value, digits) if unit == "s" else f"{value:.{digits}g}"
-
-
-def _point_lines(fitted: Fit) -> list[str]:
-    """Each point, measured and as the model has it."""
-    unit = common_unit([*fitted.curve.latency, *fitted.predicted])
-    heads = "  ".join(f"{f'{name}, {unit}':>12}" for name in ("measured", "model"))
-    lines = [f"  {'ranks':>9}  {heads}  measured / model"]
-    for ranks, seen, model in zip(
-        fitted.curve.ranks, fitted.curve.latency, fitted.predicted, strict=True
-    ):
-        ratio = f"{seen / model:.3f}" if model > 0 else "-"
-        times = "  ".join(f"{show_time(float(time), unit):>12}" for time in (seen, model))
-        lines.append(f"  {ranks:>9,}  {times}  {ratio:>16}")
-    return lines
 
 
 def _verdict_line(fitted: Fit) -> str:

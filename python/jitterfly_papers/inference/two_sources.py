@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jitterfly import optional_packages
-from jitterfly.answer import show_time
+from jitterfly.answer import ShownTable
 from jitterfly.fields import shorten
 from jitterfly.stats.intervals import check_confidence
-from jitterfly.units import Time, common_unit, parse_seconds, show_seconds
+from jitterfly.units import Time, parse_seconds, show_seconds
 
 from .fit import (
     NO_FIT,
@@ -117,50 +117,41 @@ class TwoSourceFit(CurveFit):
         ]
         return optional_packages.data_frame(rows, columns)
 
-    def report(self) -> list[str]:
-        """The lines of text: parameters, points, verdict, and what the curve does not determine."""
-        curve, share = self.curve, f"{100 * self.confidence:g} %"
-        lines = [
-            f"{curve.name or 'curve'}: {len(curve)} points, {curve.ranks[0]:,} to "
-            f"{curve.ranks[-1]:,} ranks",
-            "model: a step takes L, each step is delayed by D1 with probability p1 and by D2 with "
-            f"probability p2 < p1; latency is the mean completion of the {self.model.rank} rank",
-            "",
-        ]
-        width = max(len(name) for name, _ in _NAMES.values())
+    def shown_tables(self) -> list[ShownTable]:
+        """Return the tables of parameters and of points."""
+        rows = []
         for name, one in self.bounds.items():
-            text, sign = _NAMES[name]
             value, low, high = shown_bounds(one, _unit(name))
             ends = "(given)" if one.fixed else f"[{low}, {high}]"
             if self.verdict == NO_FIT and not one.fixed:
                 ends = "(the closest)"
-            lines.append(f"  {text:{width}}  {sign:5}  {value}  {ends}")
-        unit = common_unit([*map(float, curve.latency), *map(float, self.predicted)])
-        heads = "  ".join(f"{f'{name}, {unit}':>12}" for name in ("measured", "model"))
-        lines += ["", f"  {'ranks':>9}  {heads}"]
-        for ranks, seen, found in zip(curve.ranks, curve.latency, self.predicted, strict=True):
-            times = "  ".join(f"{show_time(float(time), unit):>12}" for time in (seen, found))
-            lines.append(f"  {ranks:>9,}  {times}")
+            rows.append((*_NAMES[name], f"{value}  {ends}"))
+        return [ShownTable("", (), tuple(rows), left=3), self.points_table()]
+
+    def notes(self) -> list[str]:
+        """Say which model it is, its verdict, and what the curve does not determine."""
         how = f"rms of measured / model - 1 is {100 * self.misfit:.2g} %"
         if self.verdict == NOT_TESTED:
             how = "as many parameters as points, or more, so this tests nothing"
-        lines += ["", f"{self.verdict}: {how}"]
+        lines = [
+            "model: a step takes L, each step is delayed by D1 with probability p1 and by D2 with "
+            f"probability p2 < p1; latency is the mean completion of the {self.model.rank} rank",
+            f"{self.verdict}: {how}",
+        ]
         if self.verdict == NO_FIT:
-            return [*lines, *(f"  {note}" for note in (_LONGER, *curve.notes))]
-        if self.intervals:
-            lines.append(f"  {share} intervals: profile likelihood")
-        else:
-            lines.append(f"  {WITHOUT_ERRORS}")
+            return [*lines, _LONGER, *self.curve.notes]
+        share = f"{100 * self.confidence:g} %"
+        lines.append(f"{share} intervals: profile likelihood" if self.intervals else WITHOUT_ERRORS)
         free = [name for name, one in self.bounds.items() if not one.fixed]
         lost = [_NAMES[name][1] for name in self.undetermined]
         kept = [_NAMES[name][1] for name in free if name not in self.undetermined]
         if lost:
             why = f"from nothing, or over more than a factor of {_DETERMINED:g}"
             why = why if self.intervals else "give errors, or more points"
-            lines.append(f"  not determined ({why}): {', '.join(lost)}")
-        lines.append(f"  determined: {', '.join(kept) or 'nothing'}")
-        notes = (_LONGER, IN_STEP, *curve.notes)
-        return [*lines, *(f"  {note}" for note in notes), *self.noise_lines(self.bounds["step"])]
+            lines.append(f"not determined ({why}): {', '.join(lost)}")
+        lines.append(f"determined: {', '.join(kept) or 'nothing'}")
+        return [*lines, _LONGER, IN_STEP, *self.curve.notes,
+                *self.noise_lines(self.bounds["step"])]  # fmt: skip
 
 
 def fit_two_sources(
