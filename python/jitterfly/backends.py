@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import multiprocessing
 import os
 import platform
 import re
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,7 +40,8 @@ from .fields import (
     shorten,
     stacklevel_of_user,
 )
-from .launchers import NO_GPU, VISIBLE_DEVICES
+from .launchers import NO_GPU, VISIBLE_DEVICES, task
+from .progress import EVERY_LINE, SOON, ProgressLine, realizations_done, telling
 from .syntax import read_count
 from .version import __version__
 
@@ -422,9 +425,15 @@ def check_run_arguments(
     first_realization = check_integer(first_realization, name, 0, most)
     seed = read_count(seed, "seed", 0, MAX_SEED)
     check_backend(backend, threads)
+    check_progress(progress)
+    return realizations, seed, first_realization
+
+
+def check_progress(progress: Any) -> Any:
+    """Return a `progress`, which is None or can be called; ValueError for others."""
     if progress is not None and not callable(progress):
         raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
-    return realizations, seed, first_realization
+    return progress
 
 
 def check_draw(seed: int, realization: int) -> tuple[int, int]:
@@ -433,6 +442,56 @@ def check_draw(seed: int, realization: int) -> tuple[int, int]:
         check_integer(seed, "seed", 0, MAX_SEED),
         check_integer(realization, "realization", 0, MAX_REALIZATIONS - 1),
     )
+
+
+@contextmanager
+def progress_of_call(
+    name: str,
+    progress: Callable[..., object] | None,
+    say: Callable[..., tuple[str, float]] = realizations_done,
+) -> Iterator[Callable[..., object] | None]:
+    """Give a call of Python its `progress`, or without one what shows it on standard error.
+
+    Nothing is shown before 10 s, and nothing where other progress would be beside it: in a command,
+    in a call within another one, in a thread or process that a program works in, and in all
+    processes of a parallel job but its first.
+
+    Parameters
+    ----------
+    name : str
+        The function, which the lines begin with.
+    say : callable
+        ``say(seconds since the call, *arguments of progress)`` returns a text and the share that is
+        done.
+    """
+    worker = threading.current_thread() is not threading.main_thread()
+    worker = worker or multiprocessing.parent_process() is not None
+    if progress is not None or telling.get() is not None or worker or sys.stderr is None:
+        yield progress
+        return
+    begun, lines = time.monotonic(), list[ProgressLine]()
+
+    def show(*state: Any, every: float | None = None, say: Any = say) -> None:
+        elapsed = time.monotonic() - begun
+        if elapsed < EVERY_LINE:
+            return
+        if not lines and not (task() or (0, 1))[0]:
+            lines.append(ProgressLine(sys.stderr, quiet=EVERY_LINE, begun=begun))
+        for line in lines:
+            if line.due(every):
+                text, share = say(elapsed, *state)
+                line.show(f"jitterfly.{name}: {text}", share)
+
+    def tell(text: str) -> None:  # of `counted_progress`, which comes now and then alone
+        show(every=SOON, say=lambda _: (text, 0.0))
+
+    token = telling.set(tell)
+    try:
+        yield show
+    finally:
+        telling.reset(token)
+        for line in lines:
+            line.close()
 
 
 @contextmanager

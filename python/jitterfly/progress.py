@@ -1,8 +1,8 @@
 """Progress bar and progress lines on standard error, with the estimated time left.
 
-`ProgressLine` is the one printer of progress: a bar on a terminal, lines elsewhere. Work inside the
-library has none: a program asks with `progress_to` for the lines of `counted_progress` and
-`timed_phase`; without it nothing is said.
+`ProgressLine` is the one printer of progress: a bar on a terminal, lines elsewhere. A long call of
+Python has one by `backends.progress_of_call`, a command has its own. Both ask with `progress_to`
+for the lines of `counted_progress` and `timed_phase`, inside the library.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class ProgressLine:
         self.bar: Any = None
         self.drawn = False  # a line that changes
 
-    def due(self) -> bool:
-        """Return whether it is time to show something."""
-        now = time.monotonic()
-        return now >= self.first and now - self.last >= (EVERY_BAR if self.terminal else EVERY_LINE)
+    def due(self, every: float | None = None) -> bool:
+        """Return whether it is time to show something; lines come `every` seconds, usually 10."""
+        now, lines = time.monotonic(), EVERY_LINE if every is None else every
+        return now >= self.first and now - self.last >= (EVERY_BAR if self.terminal else lines)
 
     def show(self, text: str, share: float = 0.0) -> None:
         """Show what is done now, whether it is due or not; `share` is the part of all that is."""
@@ -167,17 +167,17 @@ def show_rate(rate: float) -> str:
 FIRST, EVERY = 0.5, 10.0  # seconds before the first line, and between lines
 MANY = 10_000  # items take long: the first line comes at once
 LONG = 1.0  # what can not be counted takes long from here on
-_tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
+telling: ContextVar[Tell | None] = ContextVar("tell", default=None)
 
 
 @contextmanager
 def progress_to(tell: Tell) -> Iterator[None]:
     """Call `tell` with each line of progress within the block."""
-    token = _tell.set(tell)
+    token = telling.set(tell)
     try:
         yield
     finally:
-        _tell.reset(token)
+        telling.reset(token)
 
 
 def counted_progress(items: Iterable[Item], total: int, doing: str) -> Iterator[Item]:
@@ -185,7 +185,7 @@ def counted_progress(items: Iterable[Item], total: int, doing: str) -> Iterator[
 
     Lines are `checking cells: 120 of 500`, and at the end `checking cells: 500 of 500 in 2.1 s`.
     """
-    tell = _tell.get()
+    tell = telling.get()
     if tell is None:
         yield from items
         return
@@ -206,7 +206,7 @@ def counted_progress(items: Iterable[Item], total: int, doing: str) -> Iterator[
 @contextmanager
 def timed_phase(doing: str) -> Iterator[None]:
     """Tell of work that can not be counted once it takes long, and at its end with its time."""
-    tell = _tell.get()
+    tell = telling.get()
     if tell is None:
         yield
         return
@@ -221,3 +221,15 @@ def timed_phase(doing: str) -> Iterator[None]:
         timer.join()
     if (took := time.monotonic() - started) >= LONG:
         tell(f"{doing}: {took:.1f} s")
+
+
+def share_done(done: float, total: float, elapsed: float, counted: str) -> tuple[str, float]:
+    """Say how many of all are done, and how much time is left; return that and the share."""
+    share = done / total if total else 0.0
+    left = f", {show_duration(elapsed * (1 / share - 1))} left" if share else ""
+    return f"{done:,.0f} of {total:,.0f} {counted}{left}", share
+
+
+def realizations_done(elapsed: float, done: int, total: int) -> tuple[str, float]:
+    """Say how many realizations are done, and how much time is left."""
+    return share_done(done, total, elapsed, "realizations")

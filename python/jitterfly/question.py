@@ -20,7 +20,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 from .algorithms import Algorithm
 from .algorithms.candidates import algorithm_named
 from .algorithms.library_choice import DEFAULT_LIBRARY, LibraryRules, is_library
-from .backends import BACKENDS, backend_named
+from .backends import BACKENDS, backend_named, check_progress, progress_of_call
 from .case import MAX_CYCLES, Case, check_case
 from .fields import (
     MAX_SEED,
@@ -43,6 +43,7 @@ from .imbalance import Arrival, check_arrival, check_speed
 from .network import DEFAULT_NETWORK, MAX_BYTES, Network, check_network
 from .noise import Noise
 from .noise.source import check_sources
+from .progress import realizations_done, share_done
 from .simulate import Engine
 from .syntax import (
     read_bytes,
@@ -469,14 +470,30 @@ class Threads(Parameter[int | None, int | None]):
         return read_count(text, name, 1, MAX_THREADS)
 
 
-class Progress(Parameter[Callable[[int, int], object] | None, Callable[[int, int], object] | None]):
-    """A function that is called while realizations are done."""
+class ProgressCall(Anything[Taken]):
+    """A function that is called while an answer is looked for.
 
-    takes = "Callable[[int, int], object] | None"
+    `say` is that of `progress_of_call`, which shows the progress of a call without such a function.
+    """
+
+    def __init__(self, help: str, *, takes: str, say: Callable[..., tuple[str, float]]) -> None:
+        more = "Left out, progress is printed on standard error from 10 s on."
+        super().__init__(help, more, takes=takes, default=None, option=None, part=ENGINE)
+        self.say = say
+
+    def read(self, value: Any, name: str) -> Any:
+        return check_progress(value)
+
+
+class Progress(ProgressCall[Callable[[int, int], object] | None]):
+    """A function that is called while realizations, or what is `counted`, are done."""
 
     def __init__(self, counted: str = "realizations") -> None:
-        text = f"called as ``progress(done, {counted})``"
-        super().__init__(text, "As in `simulate`.", default=None, option=None, part=ENGINE)
+        def say(elapsed: float, done: int, total: int) -> tuple[str, float]:
+            return share_done(done, total, elapsed, counted)
+
+        text, takes = f"called as ``progress(done, {counted})``", "Callable[[int, int], object]"
+        super().__init__(text, takes=f"{takes} | None", say=say)
 
 
 def required(parameter: _T) -> _T:
@@ -613,9 +630,19 @@ def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -
     """
 
     def call(*arguments: _P.args, **options: _P.kwargs) -> _A:
-        return answer(question(*arguments, **options))
+        asked = question(*arguments, **options)
+        values: dict[str, Any] = vars(asked)
+        given = values.get("progress")
+        with progress_of_call(name, given, say) as shown:
+            # Its answer, which may keep the question, keeps what was given.
+            values["progress"] = shown
+            try:
+                return answer(asked)
+            finally:
+                values["progress"] = given
 
     made, cls = (_any(call), _any(question))
+    say = getattr(inspect.getattr_static(cls, "progress", None), "say", realizations_done)
     first, heading, rest = str(inspect.getdoc(answer)).partition("Returns\n")
     parameters = [
         f"{key} : {one.takes}{'' if one.default is NO_DEFAULT else ', optional'}\n"

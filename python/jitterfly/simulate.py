@@ -26,6 +26,7 @@ from .backends import (
     check_draw,
     check_run_arguments,
     core,
+    progress_of_call,
 )
 from .case import (
     Case,
@@ -377,7 +378,8 @@ def simulate(
         Threads of the CPU backend; None is one for each processor. Given together with "auto",
         the CPU backend is taken. The result does not depend on it.
     progress : callable, optional
-        Called now and then as ``progress(done, realizations)``, in this thread.
+        Called now and then as ``progress(done, realizations)``, in this thread. Left out, progress
+        is printed on standard error from 10 s on.
     first_realization : int
         Number of the first realization: a simulation may be cut into pieces at will.
     devices : str, int or list of int, optional
@@ -432,7 +434,8 @@ def simulate(
     """
     warn_before_simulation(check_case(case))
     engine = Engine.of(backend, threads, devices)
-    return simulate_checked(case, realizations, seed, engine, progress, first_realization)
+    with progress_of_call("simulate", progress) as shown:
+        return simulate_checked(case, realizations, seed, engine, shown, first_realization)
 
 
 def warn_before_simulation(case: Case) -> None:

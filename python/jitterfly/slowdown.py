@@ -58,16 +58,15 @@ from .noise.source import NO_HOSTS, name_in_case
 from .question import (
     ARRIVAL,
     EFFORT,
-    ENGINE,
     G_FACTOR,
     L_FACTOR,
-    Anything,
     CollectiveParameters,
     Confidence,
     Count,
     EngineParameters,
     NoiseParameter,
     Part,
+    ProgressCall,
     Ranks,
     Seed,
     call_of,
@@ -313,6 +312,12 @@ SPEED = (
 )
 
 
+def _ranks_done(_: float, done: float, numbers: int, ranks: int) -> tuple[str, float]:
+    """Say which numbers of ranks are done; the time left, which grows with ranks, is not known."""
+    share = f"{100 * (done % 1):.0f} % of {ranks:,} ranks"
+    return f"{int(done)} of {counted(numbers, 'number')} of ranks, {share}", done / numbers
+
+
 @question
 class CollectiveQuestion(CollectiveParameters, EngineParameters):
     """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
@@ -332,13 +337,11 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
     )
     confidence: Confidence = Confidence("of each interval, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0)
-    progress: Anything[Callable[[float, int, int], object] | None] = Anything(
+    progress: ProgressCall[Callable[[float, int, int], object] | None] = ProgressCall(
         "called before each number of ranks, and now and then, as ``progress(done, numbers, "
         "ranks)``; `done` holds the part of the present one",
         takes="Callable[[float, int, int], object] | None",
-        default=None,
-        option=None,
-        part=ENGINE,
+        say=_ranks_done,
     )
 
     @property

@@ -1,7 +1,10 @@
-"""Progress bar and progress lines of commands on standard error."""
+"""Progress bar and progress lines of commands, and of calls of Python, on standard error."""
 
+import inspect
 import io
+import multiprocessing
 import sys
+import threading
 import types
 
 import numpy as np
@@ -9,7 +12,9 @@ import pytest
 from support.quick_pictures import quick_pictures
 from support.scale import at_most
 
-from jitterfly import progress
+import jitterfly as jf
+from jitterfly import backends, congestion, progress
+from jitterfly.advice import Progress
 from jitterfly.cli import advise, main
 from jitterfly.measured import Detours, Measured, noisefile
 from jitterfly.progress import Phases
@@ -41,6 +46,7 @@ def talkative(monkeypatch):
     monkeypatch.setattr(progress, "QUIET", 0.0)
     monkeypatch.setattr(progress, "SOON", 0.0)
     monkeypatch.setattr(progress, "EVERY_LINE", 0.0)
+    monkeypatch.setattr(backends, "EVERY_LINE", 0.0)
 
 
 class Terminal(io.StringIO):
@@ -99,8 +105,7 @@ def test_without_tqdm_a_line_that_changes(clock, monkeypatch):
 
 def test_advise_says_something_after_two_seconds(clock, capsys):
     line = advise.AdviceProgress()
-    state = types.SimpleNamespace(decided=0, cells=4, prepared=1, look=1, looks=9,
-                                  realizations=32, elapsed=2.5)  # fmt: skip
+    state = Progress(cells=4, prepared=1, look=1, looks=9, realizations=32, elapsed=2.5)
     for _ in range(13):
         line(state)
         clock.now += 1
@@ -231,3 +236,124 @@ def test_theory_names_its_pictures_and_reproduce_its_theory(tmp_path, monkeypatc
     stream = io.StringIO()
     run.add_theory(stream)
     assert "the largest of N: exponential\n" in stream.getvalue()
+
+
+# --- calls of Python
+
+CALLS = [
+    "advise", "compare_measured", "explain", "explain_schedule", "infer_noise", "noise_limit",
+    "predict", "simulate", "simulate_schedule", "slowdown", "congestion.simulate_congestion",
+]  # fmt: skip
+MACHINE, NOISE = "L=1us,o=200ns", "period=1ms,duration=100us,start=stationary"
+
+
+def calls():
+    """What each function that has a `progress` takes; without those that run a study."""
+    case = jf.Case(16, network=MACHINE, noise=NOISE)
+    rare = jf.RenewalNoise(gap="10ms", duration=jf.Exponential("20us"))
+    hit = jf.Case(16, network=MACHINE, noise=rare)
+    times = jf.simulate(hit, 2000, seed=1, progress=lambda *_: None).samples[:, -1]
+    built = jf.ScheduleBuilder(2)
+    built.messages([(0, 1)], 8)
+    schedule = built.build()
+    network = congestion.CongestionCase(congestion.FatTree([4, 4], [1, 4]), pattern="bruck")
+    return {
+        "advise": ([8], {"network": MACHINE, "noise": NOISE, "realizations": 64}),
+        "compare_measured": (times, case, {"realizations": 100}),
+        "explain": (case, {"realizations": 10}),
+        "explain_schedule": (schedule, MACHINE, NOISE, {"realizations": 10}),
+        "infer_noise": (times, 16, {"network": MACHINE, "realizations": 500}),
+        "noise_limit": ("period=1ms,duration=max", 16, {"at_most": 1.1, "realizations": 50}),
+        "predict": (times, 16, {"to": 32, "network": MACHINE, "realizations": 500}),
+        "simulate": (case, {"realizations": 10}),
+        "simulate_schedule": (schedule, MACHINE, NOISE, {"realizations": 10}),
+        "slowdown": (NOISE, 16, {"realizations": 10}),
+        "congestion.simulate_congestion": (network, {"realizations": 10}),
+    }
+
+
+def function(name):
+    return getattr(congestion if "." in name else jf, name.rpartition(".")[2])
+
+
+def call(name, **more):
+    *arguments, options = calls()[name]
+    return function(name)(*arguments, **options, **more)
+
+
+def test_calls_are_all():
+    names = {f"congestion.{name}": getattr(congestion, name) for name in congestion.__all__}
+    names |= {name: getattr(jf, name) for name in jf.__all__}
+    functions = {name for name, one in names.items() if inspect.isfunction(one)
+                 and "progress" in inspect.signature(one).parameters}  # fmt: skip
+    assert (
+        functions == {*calls(), "run_study"} == {*CALLS, "run_study"}
+    )  # whose line is that of `Study.run`
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_that_takes_long_says_so_on_standard_error(name, talkative, capsys, monkeypatch):
+    found = call(name)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = printed.err.splitlines()
+    assert lines
+    assert all(line.startswith(f"jitterfly.{name}: ") for line in lines)
+    assert getattr(getattr(found, "question", None), "progress", None) is None
+    told = []
+    call(name, progress=lambda *state: told.append(state))
+    assert told
+    assert capsys.readouterr().err == ""  # who has it told says what to print
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_takes_no_other_progress(name):
+    with pytest.raises(ValueError, match=r"^progress must be None or callable, got 3"):
+        call(name, progress=3)
+
+
+def test_a_quick_call_says_nothing(clock, monkeypatch, capsys):
+    monkeypatch.setattr(backends, "time", clock)
+    line = {}
+
+    def progress_at(seconds):
+        clock.now += seconds
+        line["show"](1, 4)
+        return capsys.readouterr().err
+
+    with backends.progress_of_call("simulate", None) as line["show"]:
+        assert progress_at(9.9) == ""
+        assert progress_at(0.2) == "jitterfly.simulate: 1 of 4 realizations, 30 s left\n"
+        assert progress_at(9.9) == ""
+        assert progress_at(0.1) != ""
+        list(progress.counted_progress([1], 10_000, "looking"))  # of what has its own lines
+        assert capsys.readouterr().err == ""
+        clock.now += 1
+        list(progress.counted_progress([1], 10_000, "looking"))
+        assert capsys.readouterr().err == "jitterfly.simulate: looking: 0 of 10,000\n"
+
+
+def _simulated(queue):
+    sys.stderr = stream = io.StringIO()
+    progress.EVERY_LINE = backends.EVERY_LINE = 0.0
+    jf.simulate(jf.Case(16, network=MACHINE, noise=NOISE), 10)
+    queue.put(stream.getvalue())
+
+
+def test_workers_and_commands_have_no_progress_of_calls(talkative, monkeypatch, capsys):
+    thread = threading.Thread(target=call, args=("simulate",))
+    thread.start()
+    thread.join()
+    with progress.progress_to(lambda line: None):  # as a command has it
+        call("simulate")
+    monkeypatch.setenv("SLURM_PROCID", "3")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    call("simulate")
+    assert capsys.readouterr().err == ""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_simulated, args=(queue,))
+    process.start()
+    assert queue.get(timeout=60) == ""
+    process.join()

@@ -25,7 +25,6 @@ from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
 from ..case import MAX_CYCLES
 from ..fields import (
     MAX_REALIZATIONS,
-    FieldError,
     check_integer,
     is_real_number,
     naming_fields,
@@ -38,8 +37,6 @@ from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
 from ..question import (
     EFFORT,
-    ENGINE,
-    Anything,
     Choice,
     Count,
     Duration,
@@ -48,6 +45,7 @@ from ..question import (
     NoiseParameter,
     OptionalCount,
     Parameter,
+    ProgressCall,
     Ranks,
     Seed,
     Share,
@@ -325,6 +323,16 @@ class Progress:
     elapsed: float = 0.0
     started: float = field(default_factory=time.monotonic)
 
+    def in_words(self) -> str:
+        """Say how far the search is, on one line."""
+        text = (
+            f"{self.decided}/{self.cells} cells decided, look {self.look} of at most "
+            f"{self.looks} ({self.realizations:,} realizations), {self.elapsed:.0f} s"
+        )
+        if self.prepared < self.cells:
+            text = f"noise-free times of {self.prepared}/{self.cells} cells, {text}"
+        return text
+
 
 class Candidates(Parameter[Sequence[str] | str | None, tuple[str, ...] | None]):
     """Names of candidates, which the question checks with its collective."""
@@ -477,18 +485,14 @@ class Question(EngineParameters):
         part=EFFORT,
     )
     seed: Seed = Seed("of the draws", "From 0 to 2^64 - 1.", default=0)
-    progress: Anything[Callable[[Progress], object] | None] = Anything(
+    progress: ProgressCall[Callable[[Progress], object] | None] = ProgressCall(
         "called now and then with a `Progress`, in this thread",
         takes="Callable[[Progress], object] | None",
-        default=None,
-        option=None,
-        part=ENGINE,
+        say=lambda _, state: (state.in_words(), state.decided / state.cells),
     )
 
     def __post_init__(self) -> None:
         self.engine  # noqa: B018
-        if self.progress is not None and not callable(self.progress):
-            raise FieldError("progress", f" must be None or callable, got {shorten(self.progress)}")
         with naming_fields(*self.parameters()):
             for count in self.ranks:
                 check_integer(count, "ranks", 1, 2**MAX_ROUNDS)

@@ -44,15 +44,8 @@ class AdviceProgress(ProgressLine):
 
     def __call__(self, state: Any) -> None:
         """Show the state, where it is time to."""
-        if not self.due():
-            return
-        text = (
-            f"{state.decided}/{state.cells} cells decided, look {state.look} of at most "
-            f"{state.looks} ({state.realizations:,} realizations), {state.elapsed:.0f} s"
-        )
-        if state.prepared < state.cells:
-            text = f"noise-free times of {state.prepared}/{state.cells} cells, {text}"
-        self.show(text, state.decided / state.cells)
+        if self.due():
+            self.show(state.in_words(), state.decided / state.cells)
 
 
 def add_parser(commands: Any) -> None:

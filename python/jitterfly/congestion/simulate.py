@@ -17,6 +17,7 @@ from ..backends import (
     check_draw,
     check_run_arguments,
     core,
+    progress_of_call,
     reporting,
     takes_gpu,
     warn_of_cpu,
@@ -171,7 +172,10 @@ def simulate_congestion(
     def run_programs(chosen: str) -> tuple[npt.NDArray[np.float64], Any]:
         """Return the sums of the programs' samples, and the first one's counts of congestions."""
         samples, bins = np.zeros(realizations), None
-        with reporting(progress, realizations, chosen) as report:
+        with (
+            progress_of_call("congestion.simulate_congestion", progress) as shown,
+            reporting(shown, realizations, chosen) as report,
+        ):
             for number, program in enumerate(programs):
 
                 def part(done: int, before: int = number * realizations) -> None:

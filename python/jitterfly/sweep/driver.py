@@ -42,7 +42,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .. import executors
-from ..backends import BackendError, device_of_thread, is_engine_thread
+from ..backends import BackendError, check_progress, device_of_thread, is_engine_thread
 from ..case import warn_of_doubts
 from ..executors import Unfinished, WorkersBroken, engine_of_process
 from ..faster_algorithm import algorithm_cautions
@@ -698,8 +698,7 @@ def run(
         shard = Shard.parse(shard)
     if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
         raise ValueError(f"batch_seconds must be a number above 0, got {shorten(batch_seconds)}")
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress must be None or callable, got {shorten(progress)}")
+    check_progress(progress)
     if isinstance(study, (str, Path)):
         study = load_study(study)
     if not isinstance(study, Study):
