@@ -277,13 +277,16 @@ _FORMULA = re.compile(r"'*[=+@\-\t\r]")
 def csv_field(value: Any) -> Any:
     """Return a value for CSV: an apostrophe stands before what spreadsheets take for a formula.
 
-    Numbers stay, and texts that are numbers. `text_of_csv_field` takes the apostrophe away.
+    Numbers stay, and texts that are numbers; NaN, what is not known, is an empty field, as None is.
+    `text_of_csv_field` takes the apostrophe away.
 
     Examples
     --------
-    >>> [csv_field(value) for value in ("=1+1", "'=1+1", "-x", "-1e-6", "it's", -2)]
-    ["'=1+1", "''=1+1", "'-x", '-1e-6', "it's", -2]
+    >>> [csv_field(value) for value in ("=1+1", "'=1+1", "-x", "-1e-6", "it's", -2, float("nan"))]
+    ["'=1+1", "''=1+1", "'-x", '-1e-6', "it's", -2, '']
     """
+    if value != value:
+        return ""
     if not isinstance(value, str) or not _FORMULA.match(value) or reads_as_number(value):
         return value
     return f"'{value}"

@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from .algorithms.algorithm import MAX_ROUNDS
 from .algorithms.library_choice import LibraryRules, algorithm_for
-from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, show_time
 from .case import Case
 from .compare_measured import SKIP, UNITS, read_times, warm_up_notes
 from .distributions import Empirical, Exponential
 from .faster_algorithm import algorithm_cautions
-from .fields import MAX_REALIZATIONS, FieldError, naming_fields, parameter, shorten
+from .fields import MAX_REALIZATIONS, FieldError, grouped, naming_fields, parameter, shorten
 from .measured import Histogram, Measured
 from .measured.infer import (
     Base,
@@ -53,6 +53,7 @@ from .question import (
     EngineParameters,
     Parameter,
     Progress,
+    Ranks,
     Seed,
     call_of,
     question,
@@ -155,6 +156,28 @@ class SizedTimes(Parameter[Any, tuple[tuple[int, Any], ...]]):
 
     def plain(self, value: Any) -> Any:
         return [[ranks, str(times) if isinstance(times, Path) else times] for ranks, times in value]
+
+
+class TimesThere(SizedTimes):
+    """Measured times on the predicted numbers of ranks; those on the only one are under 0."""
+
+    takes = "str | Path | Sequence[float] | Mapping[int, Any] | None"
+    metavar = "FILE|RANKS=FILE"
+
+    def read(self, value: Any, name: str) -> tuple[tuple[int, Any], ...]:
+        if value is None or (isinstance(value, tuple) and not value):
+            return ()
+        nested = isinstance(value, (list, tuple)) and bool(value) and not np.isscalar(value[0])
+        return super().read(value if nested or isinstance(value, Mapping) else {0: value}, name)
+
+    def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
+        pairs = [one.partition("=") for one in text]
+        return tuple((int(n), file) if n.isdecimal() and equals else (0, f"{n}{equals}{file}")
+                     for n, equals, file in pairs)  # fmt: skip
+
+    def plain(self, value: Any) -> Any:
+        pairs = super().plain(value)
+        return pairs[0][1] if [ranks for ranks, _ in value] == [0] else pairs or None
 
 
 @question
@@ -402,7 +425,7 @@ class InferredNoise(Answer):
             f"ones to within {100 * self.distance:.2g} % of all"
         )
         return [
-            *caution_notes(asked, hits),
+            *caution_notes(asked, self.runs),
             *library_notes(asked, [run.ranks for run in self.runs]),
             Note("noise", told, PICTURE),
             Note("base", f"base time {show_seconds(base.time)}{_spread_in_words(base)}; "
@@ -453,8 +476,9 @@ def library_notes(asked: InferNoiseQuestion, counts: Iterable[int]) -> list[Note
     return [Note("library", f"{ranks:,} ranks: {told}") for ranks, told in words.items()]
 
 
-def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
+def caution_notes(asked: InferNoiseQuestion, runs: Sequence[Run]) -> list[Note]:
     """Say first where noise that hits iterations independently can not explain the times."""
+    hits = runs[0].hits
     bursts, share = hits.bursts, hits.exceeding / hits.count
     notes = notes_of("bad_algorithm", algorithm_cautions([asked.case_of(asked.ranks)]), FIRST)
     notes += warm_up_notes(hits.series)
@@ -485,10 +509,28 @@ def caution_notes(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
             "does not explain that spread, which may be another one on more ranks"
         )
         notes.append(Note("wide_base", told, FIRST))
+    for one, other in itertools.combinations(runs, 2):
+        if np.array_equal(one.hits.times, other.hits.times):
+            told = (
+                f"the times on {one.ranks:,} and on {other.ranks:,} ranks are the same: give each "
+                "number of ranks its own"
+            )
+            notes.append(Note("same_times", told, FIRST))
     if hits.exceeding < 10:
         told = f"only {hits.exceeding} iterations were hit: they tell little of the noise"
         notes.append(Note("few_hits", told, FIRST))
     return notes
+
+
+def same_times_notes(runs: Sequence[Run], predicted: Sequence[PredictedRanks]) -> list[Note]:
+    """Say first where times are compared with a prediction that was made of them."""
+    return [
+        Note("same_times", f"the times measured on {one.ranks:,} ranks are those on {run.ranks:,}, "
+             "of which the prediction was made: to compare them says nothing of how good it is",
+             FIRST)
+        for one, run in itertools.product(predicted, runs)
+        if one.there is not None and np.array_equal(one.there.times, run.hits.times)
+    ]  # fmt: skip
 
 
 def _undetermined(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
@@ -543,18 +585,18 @@ class _Engine:
     """
 
     def __init__(
-        self, asked: InferNoiseQuestion, runs: Sequence[Run], to: int | None = None
+        self, asked: InferNoiseQuestion, runs: Sequence[Run], to: Sequence[int] = ()
     ) -> None:
-        """Count the messages of all simulations to come; `to` is the ranks to predict, if any."""
+        """Count the messages of all simulations to come; `to` are the ranks to predict."""
         self.asked = asked
-        self.realizations = _affordable(asked, max(to or 0, *(run.ranks for run in runs)))
+        self.realizations = _affordable(asked, max(*to, *(run.ranks for run in runs), 0))
         self.done, self.number = 0, 0
         of_runs = [_messages(asked.case_of(run.ranks)) for run in runs]
         mean = np.average(of_runs, weights=[run.hits.count for run in runs])
         messages = [_ROUNDS * mean, *of_runs]  # of all corrections, then once of each run
-        if to not in (None, asked.ranks):
-            for ranks, repeated in zip((asked.ranks, to), _REPEATED, strict=True):
-                messages.append(repeated * _messages(asked.case_of(ranks)))
+        if others := [ranks for ranks in to if ranks != asked.ranks]:
+            messages.append(_REPEATED[0] * _messages(asked.case_of(asked.ranks)))
+            messages += [_REPEATED[1] * _messages(asked.case_of(ranks)) for ranks in others]
         self.total = round(self.realizations * math.fsum(messages))
 
     def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
@@ -714,31 +756,60 @@ class PredictQuestion(InferNoiseQuestion):
     """The question of `predict`."""
 
     _: KW_ONLY
-    to: Count = required(
-        Count("the number of ranks that is asked about", low=2, high=2**MAX_ROUNDS)
+    to: Ranks = required(
+        Ranks("the numbers of ranks that are asked about, such as 1024, 1000,2000 or 64..4096")
     )
     base_there: BaseTime = BaseTime(
         "the time without noise on that many ranks: a time, or LOW..HIGH between which it lies; "
         "network, as it takes longer there; fit, a line through those of several sizes, over the "
         "logarithm of the ranks; excess, which leaves it out: what noise adds is predicted",
-        "Of measured times it is the median of those that no noise hit.",
+        "Of measured times it is the median of those that no noise hit. A time is that of one "
+        "number of ranks.",
         (NETWORK, FIT, EXCESS),
         default=None,
         usual="excess; fit where sizes are given, network where the base is that of the network",
         metavar="TIME",
     )
-    measured_there: Anything[_Times | None] = Anything(
-        "measured times on that many ranks, which are put beside the predicted ones",
-        takes=f"{_TAKES} | None",
+    measured_there: TimesThere = TimesThere(
+        "measured times on that many ranks, which are put beside the predicted ones; "
+        "RANKS=FILE, which may be given several times, where several are predicted",
         default=None,
-        metavar="FILE",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.case_of(self.to)
+        most = 2**MAX_ROUNDS
+        if not 2 <= self.to[0] <= self.to[-1] <= most:
+            raise FieldError("to", f" must be numbers from 2 to {most:,}, got {_on(self.to)}")
+        for ranks in self.to:
+            self.case_of(ranks)
         if self.base_there == FIT and not self.sizes:
             raise FieldError("base_there", f" must not be {FIT} without {parameter('sizes')}")
+        several, shown = len(self.to) > 1, ", ".join(f"{ranks:,}" for ranks in self.to)
+        if several and isinstance(self.base_there, tuple):
+            raise FieldError(
+                "base_there", f" must be {NETWORK}, {FIT} or {EXCESS} where several numbers of "
+                f"ranks are predicted ({shown}): a time is that of one of them"
+            )  # fmt: skip
+        counts = [ranks if several else ranks or self.to[0] for ranks, _ in self.measured_there]
+        if several and 0 in counts:
+            raise FieldError(
+                "measured_there", f" must say on how many ranks, such as {self.to[0]}=FILE, where "
+                f"several are predicted ({shown})"
+            )  # fmt: skip
+        if len(set(counts)) < len(counts) or not {*counts} <= {*self.to}:
+            raise FieldError(
+                "measured_there", f" must be of predicted numbers of ranks ({shown}), each once, "
+                f"got {', '.join(f'{ranks:,}' for ranks in counts)}"
+            )  # fmt: skip
+
+    def there(self, ranks: int) -> Hits | None:
+        """Read the times that were measured on a predicted number of ranks; None without any."""
+        for count, measured in self.measured_there:
+            if count in (0, ranks):
+                times = self.read(measured, ranks)
+                return Hits(times, split_base(times))
+        return None
 
     @property
     def base_source(self) -> Any:
@@ -755,6 +826,8 @@ class PredictionRow(NamedTuple):
 
     Attributes
     ----------
+    ranks : int
+        The predicted number of ranks.
     what : str
         "mean", or a quantile such as "p99".
     measured : Estimate
@@ -765,6 +838,7 @@ class PredictionRow(NamedTuple):
         Measured on as many ranks as the prediction is of.
     """
 
+    ranks: int
     what: str
     measured: Estimate
     predicted: Estimate
@@ -795,11 +869,8 @@ class PredictionRow(NamedTuple):
         return LOW if self.predicted.high < self.there.low else ALIKE
 
 
-_UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.95, 0)
-
-
 def _if_there(heading: str) -> Callable[[Any], str]:
-    return lambda answer: heading if answer.rows[0].there is not None else ""
+    return lambda answer: heading if answer.question.measured_there else ""
 
 
 class BaseThere(NamedTuple):
@@ -811,16 +882,13 @@ class BaseThere(NamedTuple):
     words: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Prediction(Answer):
-    """The answer of `predict`.
+class PredictedRanks(NamedTuple):
+    """The prediction of one number of ranks.
 
     Attributes
     ----------
-    question : PredictQuestion
-    inferred : InferredNoise
-        The noise that explains the measured times.
-    base_there : BaseThere
+    ranks : int
+    base : BaseThere
     rows : tuple of PredictionRow
         The mean and the quantiles `LEVELS`.
     times, shares, low, high : float64 array, shape (m,)
@@ -830,27 +898,68 @@ class Prediction(Answer):
         The times that were measured on as many ranks.
     """
 
-    question: PredictQuestion
-    inferred: InferredNoise
-    base_there: BaseThere
+    ranks: int
+    base: BaseThere
     rows: tuple[PredictionRow, ...]
     times: Floats
     shares: Floats
     low: Floats
     high: Floats
-    there: Hits | None = None
+    there: Hits | None
+
+    def parting(self) -> str:
+        """Say where predicted and measured part."""
+        apart = [row for row in self.rows if row.verdict in (HIGH, LOW)]
+        if not apart:
+            return "predicted and measured are nowhere told apart"
+        first = next((row for row in apart if row.what != "mean"), apart[0])
+        return f"predicted and measured part at {first.what}: predicted is {first.verdict}"
+
+    def wide(self) -> str:
+        """Name the numbers whose intervals are wide, with their ends."""
+        return "; ".join(
+            f"{row.what} to -{100 * below:,.0f} and +{100 * above:,.0f} %"
+            for row in self.rows
+            if row.what in NEAR and (ends := row.relative_ends) is not None
+            for below, above in [ends]
+            if max(below, above) > NEAR[row.what]
+        )
+
+    def open_ended(self) -> str:
+        """Name the numbers without an upper end."""
+        return " and ".join(row.what for row in self.rows if math.isinf(row.predicted.high))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction(Answer):
+    """The answer of `predict`.
+
+    Attributes
+    ----------
+    question : PredictQuestion
+    inferred : InferredNoise
+        The noise that explains the measured times.
+    predicted : tuple of PredictedRanks
+        By ascending ranks.
+    realizations : int
+        How many were simulated each time.
+    """
+
+    question: PredictQuestion
+    inferred: InferredNoise
+    predicted: tuple[PredictedRanks, ...]
     realizations: int = 0
 
     columns = (
+        Column("ranks", heading="ranks"),
         Column("what", heading=lambda answer: answer.of_what),
         Column("measured", SECONDS, True,
                heading=lambda answer: f"measured, {answer.question.ranks:,} ranks"),
         Column("predicted", SECONDS, True,
-               heading=lambda answer: f"predicted, {answer.question.to:,} ranks"),
-        Column("there", SECONDS, True, heading=_if_there("measured there"), csv=False,
+               heading=lambda answer: f"predicted{answer.on_ranks}"),
+        Column("there", SECONDS, True, heading=_if_there("measured there"),
+               csv=("there_s", "there_low_s", "there_high_s"),
                show=lambda estimate, unit: "" if estimate is None else show_time(estimate, unit)),
-        Column("there_csv", SECONDS, value=lambda _, row: row.there or _UNKNOWN, estimate=True,
-               csv=("there_s", "there_low_s", "there_high_s")),
         Column("ratio", heading=_if_there("ratio"), doc="predicted over measured there",
                show=lambda ratio: "" if math.isnan(ratio) else f"{ratio:.3g}"),
         Column("verdict", heading=_if_there("predicted is")),
@@ -858,8 +967,18 @@ class Prediction(Answer):
     picture = "answers.draw_prediction"
 
     def __repr__(self) -> str:
-        asked = self.question
-        return f"Prediction({self.rows[0].predicted} of {asked.to:,} ranks, from {asked.ranks:,})"
+        asked, row = self.question, self.rows[0]
+        return f"Prediction({row.predicted} of {row.ranks:,} ranks, from {asked.ranks:,})"
+
+    @property
+    def rows(self) -> tuple[PredictionRow, ...]:
+        """All rows, by ascending ranks."""
+        return tuple(row for one in self.predicted for row in one.rows)
+
+    @property
+    def on_ranks(self) -> str:
+        """Return the predicted number of ranks for a heading; "" where there are several."""
+        return f", {self.predicted[0].ranks:,} ranks" if len(self.predicted) == 1 else ""
 
     @property
     def excess_alone(self) -> bool:
@@ -871,6 +990,11 @@ class Prediction(Answer):
         """Return what the numbers are of."""
         return "excess" if self.excess_alone else "time"
 
+    def shown_table(self) -> Table:
+        """Return the table of rows; a single number of ranks stands in the title."""
+        table = self.table()
+        return dataclasses.replace(table, columns=table.columns[len(self.predicted) == 1 :])
+
     def title(self) -> str:
         """Say what is predicted."""
         asked = self.question
@@ -878,67 +1002,70 @@ class Prediction(Answer):
         what = f"{part_in_words(case.algorithm)}, {show_size(case.message_bytes)}"
         repeated = repetition(case)
         beyond = ", beyond the base time" * self.excess_alone
-        return f"{what}{repeated}, on {asked.to:,} ranks as {asked.ranks:,} predict it{beyond}"
+        ends = " to ".join(f"{ranks:,}" for ranks in dict.fromkeys([asked.to[0], asked.to[-1]]))
+        return f"{what}{repeated}, on {ends} ranks as {asked.ranks:,} predict it{beyond}"
 
     def facts(self) -> dict[str, Any]:
         """Return what the JSON has beside rows and notes."""
-        return {**self.inferred.facts(), "base_time_there": self.base_there._asdict()}
+        bases = [{"ranks": one.ranks, **one.base._asdict()} for one in self.predicted]
+        return {**self.inferred.facts(), "base_times_there": bases}
 
     def notes(self) -> list[Note]:
         """Say what the numbers rest on, and where predicted and measured part."""
         asked, hits = self.question, self.inferred.hits
-        text = caution_notes(asked, hits)
-        here, more = (part_in_words(asked.case_of(n).algorithm) for n in (asked.ranks, asked.to))
-        if here != more:
-            told = (
-                f"{asked.ranks:,} ranks run {here}, and {asked.to:,} run {more}: the measured times"
-                " tell its noise, but nothing of its messages"
-            )
-            text.append(Note("other_algorithm", told, FIRST))
-        text += library_notes(asked, [asked.ranks, asked.to])
-        base, there = hits.base, self.base_there
+        runs = self.inferred.runs
+        text = [*caution_notes(asked, runs), *same_times_notes(runs, self.predicted)]
+        here = part_in_words(asked.case_of(asked.ranks).algorithm)
+        for ranks in asked.to:
+            if (more := part_in_words(asked.case_of(ranks).algorithm)) != here:
+                told = (
+                    f"{asked.ranks:,} ranks run {here}, and {ranks:,} run {more}: the measured "
+                    "times tell its noise, but nothing of its messages"
+                )
+                text.append(Note("other_algorithm", told, FIRST))
+        text += library_notes(asked, [asked.ranks, *asked.to])
+        base, there = hits.base, dict.fromkeys(one.base.words for one in self.predicted)
         text.append(Note("base", f"base time {show_seconds(base.time)}"
-                         f"{_spread_in_words(base)} on {asked.ranks:,} ranks; {there.words}",
+                         f"{_spread_in_words(base)} on {asked.ranks:,} ranks; {'; '.join(there)}",
                          PICTURE))  # fmt: skip
-        if self.there is not None:
-            text.append(Note("parting", self._parting(), PICTURE))
-            on = f"of the times measured on {asked.to:,} ranks: "
-            text += [
-                Note("dependent_there", on + str(note))
-                for note in dependence_notes(self.there)
-                if note.code == "dependent"
-            ]
+        for one in self.predicted:
+            if one.there is not None:
+                parting = f"{self._of([one])}{one.parting()}"
+                text.append(Note("parting", parting, PICTURE))
+                on = f"of the times measured on {one.ranks:,} ranks: "
+                text += [
+                    Note("dependent_there", on + str(note))
+                    for note in dependence_notes(one.there)
+                    if note.code == "dependent"
+                ]
         text.append(
             Note("intervals", f"{100 * asked.confidence:g} % intervals of each number, which allow "
                  f"for sampling, inference and base time; {self.realizations:,} realizations at a "
                  f"time, seed {asked.seed}")
         )  # fmt: skip
-        wide = [
-            f"{row.what} to -{100 * below:,.0f} and +{100 * above:,.0f} %"
-            for row in self.rows
-            if row.what in NEAR and (ends := row.relative_ends) is not None
-            for below, above in [ends]
-            if max(below, above) > NEAR[row.what]
-        ]
-        if wide:
-            told = f"the measured iterations tell {'; '.join(wide)}: more of them tell it better"
-            text.append(Note("wide_intervals", told))
-        open_ended = [row.what for row in self.rows if math.isinf(row.predicted.high)]
-        if open_ended:
+        for wide, ones in grouped(self.predicted, PredictedRanks.wide).items():
+            told = f"the measured iterations tell {wide}: more of them tell it better"
+            text += [Note("wide_intervals", f"{self._of(ones)}{told}")] if wide else []
+        for names, ones in grouped(self.predicted, PredictedRanks.open_ended).items():
             told = (
-                f"{' and '.join(open_ended)} without an upper end: the measured iterations are too "
+                f"{names} without an upper end: the measured iterations are too "
                 "few to tell how long the longest hits are; a value beyond all of them is that "
                 "of the inferred noise"
             )
-            text.append(Note("few_iterations", told))
+            text += [Note("few_iterations", f"{self._of(ones)}{told}")] if names else []
         return [*text, *_undetermined(asked, hits), *dependence_notes(hits)]
 
-    def _parting(self) -> str:
-        apart = [row for row in self.rows if row.verdict in (HIGH, LOW)]
-        if not apart:
-            return "predicted and measured are nowhere told apart"
-        first = next((row for row in apart if row.what != "mean"), apart[0])
-        return f"predicted and measured part at {first.what}: predicted is {first.verdict}"
+    def _of(self, ones: Sequence[PredictedRanks]) -> str:
+        """Name the numbers of ranks that a note is about, where it is not about all of them."""
+        if len(ones) == len(self.predicted):
+            return ""
+        return f"on {_on([one.ranks for one in ones])}: "
+
+
+def _on(ranks: Sequence[int]) -> str:
+    """Name numbers of ranks, as "64, 128 and 1,024 ranks"."""
+    *others, last = (f"{one:,}" for one in ranks)
+    return f"{', '.join(others)} and {last} ranks" if others else f"{last} ranks"
 
 
 @dataclass(frozen=True)
@@ -1086,22 +1213,16 @@ class _Scaled:
         return np.asarray(values + np.where(excess > self.first, (ratio[0] - 1) / at * below, 0.0))
 
 
-def _hit_ratio(
-    engine: _Engine, hits: Hits, noise: Noise, ranks: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return how many times as many hits a number of ranks has, at each edge; with its error.
+def _hit_ratio(hits: Hits, few: Floats, many: Floats) -> tuple[Floats, Floats]:
+    """Return how many times as many hits other ranks have, at each edge; with its error.
 
-    And the simulated excesses there, ascending; none where it is the measured number.
-
-    Of few simulated hits the ratio is that of their neighbours, in the logarithm of their number.
+    `few` and `many` are the simulated excesses on the measured and on the other ranks, ascending;
+    none where these are as many. Of few simulated hits the ratio is that of their neighbours, in
+    the logarithm of their number.
     """
     at = hits.before
-    if ranks == engine.asked.ranks:
-        return np.ones(len(at)), np.zeros(len(at)), np.zeros(0)
-    few, many = (
-        engine.excess(count, noise, repeated)
-        for count, repeated in zip((engine.asked.ranks, ranks), _REPEATED, strict=True)
-    )
+    if not len(many):
+        return np.ones(len(at)), np.zeros(len(at))
     numbers, variances, known = [], [], np.ones(len(at), dtype=bool)
     for found in (few, many):
         number, count = mean_hits(found, at), len(found)
@@ -1121,26 +1242,26 @@ def _hit_ratio(
     weights = np.exp(-0.5 * (distance / width) ** 2) / variance[known]
     weights /= weights.sum(axis=1, keepdims=True)
     error = np.sqrt(weights @ variance[known])
-    return np.exp(weights @ log_ratio[known]), error, many
+    return np.exp(weights @ log_ratio[known]), error
 
 
-def _base_there(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
-    """Return the base time on the predicted ranks, and how far it is known."""
+def _base_there(asked: PredictQuestion, runs: Sequence[Run], to: int) -> BaseThere:
+    """Return the base time on `to` ranks, and how far it is known."""
     if asked.base_source == EXCESS:
-        return BaseThere(0.0, 0.0, 0.0, f"that on {asked.to:,} ranks is left out: give "
+        return BaseThere(0.0, 0.0, 0.0, f"that on {_on(asked.to)} is left out: give "
                          f"{parameter('base_there')}")  # fmt: skip
-    found = _known_base(asked, runs)
+    found = _known_base(asked, runs, to)
     if found.time <= 0:
         field = "sizes" if asked.sizes else "base_there"
         raise FieldError(field, f" must give a base time above 0: {found.words}")
     return found._replace(low=max(found.low, 0.0))
 
 
-def _known_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
+def _known_base(asked: PredictQuestion, runs: Sequence[Run], to: int) -> BaseThere:
     """Return the base time that is given, or what network or sizes make it, of any sign."""
-    source, ranks = asked.base_source, f"{asked.to:,} ranks"
+    source, ranks = asked.base_source, f"{to:,} ranks"
     if source == NETWORK:
-        here, there = asked.noise_free(asked.ranks), asked.noise_free(asked.to)
+        here, there = asked.noise_free(asked.ranks), asked.noise_free(to)
         base, longer = runs[0].hits.base.time, there - here
         time, off = base + longer, base / here if here else 1.0
         words = f"on {ranks} {show_seconds(time)}, by what the network takes longer there"
@@ -1151,21 +1272,21 @@ def _known_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
         low, high = sorted((time, base + off * longer))
         return BaseThere(time, low, high, words)
     if source == FIT:
-        return _fitted_base(asked, runs)
+        return _fitted_base(asked, runs, to)
     low, high = source
     given = show_seconds(low) if low == high else f"{show_seconds(low)} to {show_seconds(high)}"
     return BaseThere((low + high) / 2, low, high, f"on {ranks} {given}, as given")
 
 
-def _fitted_base(asked: PredictQuestion, runs: Sequence[Run]) -> BaseThere:
+def _fitted_base(asked: PredictQuestion, runs: Sequence[Run], to: int) -> BaseThere:
     """Return the base time on the line over the logarithm of the ranks, with its interval."""
     known = {run.ranks: run.hits.base.time for run in runs}
     x, y = np.log2(np.array(list(known), dtype=np.float64)), np.array(list(known.values()))
     slope, least = np.polyfit(x, y, 1)
-    at = math.log2(asked.to)
+    at = math.log2(to)
     time, freedom = float(slope * at + least), len(x) - 2
     sizes = ", ".join(f"{one:,}" for one in sorted(known))
-    words = f"on {asked.to:,} ranks {show_seconds(time)}, on a line through those of {sizes} ranks"
+    words = f"on {to:,} ranks {show_seconds(time)}, on a line through those of {sizes} ranks"
     # The prediction is a weighted sum of the base times.
     off = x - x.mean()
     weights = 1 / len(x) + (at - x.mean()) * off / (off**2).sum()
@@ -1226,15 +1347,33 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
     True
     """
     runs = asked.runs()
-    hits, there = runs[0].hits, None
-    if asked.measured_there is not None:
-        times = asked.read(asked.measured_there, asked.to)
-        there = Hits(times, split_base(times))
-    base = _base_there(asked, runs)
+    there = [asked.there(ranks) for ranks in asked.to]  # what can not be read shows at once
+    bases = [_base_there(asked, runs, ranks) for ranks in asked.to]
     engine = _Engine(asked, runs, asked.to)
     inferred = _infer(engine, runs)
-    ratio, error, simulated = _hit_ratio(engine, hits, inferred.noise, asked.to)
-    scaled = _Scaled(hits, ratio, error, asked.confidence, simulated)
+    few = np.zeros(0)
+    if {*asked.to} != {asked.ranks}:
+        few = engine.excess(asked.ranks, inferred.noise, _REPEATED[0])
+    predicted = [
+        _predicted(engine, inferred, few, *one) for one in zip(asked.to, bases, there, strict=True)
+    ]
+    return Prediction(asked, inferred, tuple(predicted), engine.realizations)
+
+
+def _predicted(
+    engine: _Engine,
+    inferred: InferredNoise,
+    few: Floats,
+    ranks: int,
+    base: BaseThere,
+    there: Hits | None,
+) -> PredictedRanks:
+    """Predict one number of ranks; `few` are the simulated excesses on the measured ranks."""
+    asked, hits, many = engine.asked, inferred.hits, np.zeros(0)
+    assert isinstance(asked, PredictQuestion)
+    if ranks != asked.ranks:
+        many = engine.excess(ranks, inferred.noise, _REPEATED[1])
+    scaled = _Scaled(hits, *_hit_ratio(hits, few, many), asked.confidence, many)
 
     def shifted(excess: Estimate) -> Estimate:
         ends = (excess.value + base.time, excess.low + base.low, excess.high + base.high)
@@ -1259,13 +1398,11 @@ def answer_prediction(asked: PredictQuestion) -> Prediction:
         scaled_mean = scaled_mean.bounded(0.0)
     predicted = map(shifted, [scaled_mean, *map(scaled.quantile, LEVELS)])
     beyond = [None] * len(names) if there is None else of_times(there)
-    rows = itertools.starmap(
-        PredictionRow, zip(names, of_times(hits), predicted, beyond, strict=True)
-    )
+    numbers = zip(names, of_times(hits), predicted, beyond, strict=True)
     low, high = scaled.band
-    return Prediction(
-        asked, inferred, base, tuple(rows), scaled.points + base.time, np.exp(-scaled.scaled),
-        np.exp(-high), np.exp(-low), there, engine.realizations,
+    return PredictedRanks(
+        ranks, base, tuple(PredictionRow(ranks, *one) for one in numbers),
+        scaled.points + base.time, np.exp(-scaled.scaled), np.exp(-high), np.exp(-low), there,
     )  # fmt: skip
 
 

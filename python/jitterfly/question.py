@@ -335,9 +335,6 @@ class Bytes(Parameter[int | str, int]):
         return read_size(value, name, least, MAX_BYTES)
 
     def from_text(self, text: str, name: str, given: Mapping[str, Any]) -> int:
-        if "," in text:
-            raise ValueError(f"{name} must be one size, without a comma, got {shorten(text)}: for "
-                             "several sizes run the command once for each")  # fmt: skip
         return self._read(text, name, given)
 
 

@@ -256,13 +256,14 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
     )  # fmt: skip
     bursts = found.inferred.hits.bursts
     codes = sorted({note.code for note in found.notes()} & _DOUBTS)
-    shares = np.searchsorted(np.sort(there), found.times, side="right") / len(there)
+    (predicted,) = found.predicted
+    shares = np.searchsorted(np.sort(there), predicted.times, side="right") / len(there)
     by_network = float(network_time(large.ranks, network, case) / np.median(there))
     about: tuple[Any, ...]
     about = (small.machine, small.algorithm, small.by, small.message_bytes, small.ranks,
              large.ranks, len(times) + warm_up[0], *warm_up)  # fmt: skip
     rest: tuple[Any, ...]
-    rest = (float(np.abs(shares - found.shares).max()), float(bursts.correlation), by_network,
+    rest = (float(np.abs(shares - predicted.shares).max()), float(bursts.correlation), by_network,
             " ".join(codes))  # fmt: skip
     rows = []
     for row in found.rows:
@@ -271,8 +272,8 @@ def predict_pair(small: Measured, large: Measured, **options: Any) -> list[Row]:
             numbers = (*map(float, row.there), *map(float, row.predicted))
             rows.append(Row._make((*about, row.what, *numbers, row.verdict, *rest)))
     for level in _LEVELS:
-        at = min(int(np.searchsorted(found.shares, level)), len(found.times) - 1)
-        rows.append(_quantile_row(about, level, there, float(found.times[at]), rest))
+        at = min(int(np.searchsorted(predicted.shares, level)), len(predicted.times) - 1)
+        rows.append(_quantile_row(about, level, there, float(predicted.times[at]), rest))
     return rows
 
 

@@ -170,5 +170,5 @@ def test_what_a_parameter_says_of_itself():
         "| `secret` |  | 1 | of no option |",
     ]
     chosen = parser_of(Small).parse_args(["--bytes", "4,8"])
-    with pytest.raises(ValueError, match=r"^--bytes must be one size, without a comma"):
+    with pytest.raises(ValueError, match=r"^--bytes must be one size, got '4,8': for several"):
         read_question(chosen, Small)

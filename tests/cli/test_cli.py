@@ -299,9 +299,17 @@ def test_foreign_directory_is_left_alone(study, tmp_path, capsys):
             )
             for size in ("0", "1e30", "1kb")
         ),
-        (
-            ["slowdown", "--ranks=4", "--noise", "period=1ms,duration=1us", "--bytes", "8,1MiB"],
-            "--bytes must be one size, without a comma, got '8,1MiB': for several sizes run the",
+        *(
+            (
+                [*command, "--noise", "period=1ms,duration=1us", option, several],
+                f"{option} must be one {what}, got '{several}': for several {what}s ask once for",
+            )
+            for command, option, what, several in (
+                (["slowdown", "--ranks=4"], "--bytes", "size", "8,1MiB"),
+                (["slowdown", "--ranks=4"], "--bytes", "size", "8..1MiB"),
+                (["explain"], "--ranks", "number", "4,8"),
+                (["slowdown", "--ranks=4"], "--cycles", "number", "1..4"),
+            )
         ),
         (["trace", "STUDY", "--ranks", "4"], "--ranks and FILE.toml both"),
         (["trace", "STUDY", "--at", "rank=4"], "AXIS one of ranks"),

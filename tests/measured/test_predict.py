@@ -244,7 +244,7 @@ def test_base_times_of_several_sizes_tell_that_of_more_ranks():
     sizes = {count: times_under(NOISE, count) for count in (8, 16)}
     found = jf.predict(times_under(NOISE), RANKS, to=256, sizes=sizes, **OPTIONS)
     true = float(jf.simulate(case_of(256), 1).noise_free[-1])
-    there = found.base_there
+    there = found.predicted[0].base
     assert there.time == pytest.approx(true, rel=1e-3)
     assert there.low <= true <= there.high
     with pytest.raises(FieldError, match=r"^sizes must be of 2 ranks or more, .*, got 32$"):
@@ -271,7 +271,7 @@ def test_a_base_time_on_a_line_is_known_no_better_than_its_sizes():
         sizes = {n: 1e-6 * math.log2(n) + rng.normal(0, 1e-7, 2000) for n in (*counts, 32)}
         times = sizes.pop(32)
         times[::100] += rng.exponential(2e-5, 20)  # there is noise
-        there = jf.predict(times, 32, to=256, sizes=sizes, **OPTIONS).base_there
+        there = jf.predict(times, 32, to=256, sizes=sizes, **OPTIONS).predicted[0].base
         assert there.high - there.time > 1.96 * 2 * 2.8e-9  # a median's error, four steps ahead
         assert there.low <= 8e-6 <= there.high
         # Two points are on a line in any case: it is as uncertain as it goes on, here three steps.
@@ -280,13 +280,13 @@ def test_a_base_time_on_a_line_is_known_no_better_than_its_sizes():
 
 def test_a_network_that_is_off_here_may_be_off_there():
     times, true = times_under(NOISE), float(jf.simulate(case_of(256), 1).noise_free[-1])
-    there = jf.predict(times, RANKS, to=256, base_there="network", **OPTIONS).base_there
+    there = jf.predict(times, RANKS, to=256, base_there="network", **OPTIONS).predicted[0].base
     assert there.time == pytest.approx(true, rel=1e-3)
     assert there.high - there.low < 1e-3 * true
     given = {"L": NETWORK.L, "o": NETWORK.o, "g": NETWORK.g, "G": NETWORK.G, "O": NETWORK.O}
     half = jf.LogGOPS(**{name: value / 2 for name, value in given.items()})
     off = OPTIONS | {"network": half}
-    there = jf.predict(times, RANKS, to=256, base_there="network", **off).base_there
+    there = jf.predict(times, RANKS, to=256, base_there="network", **off).predicted[0].base
     assert there.high == pytest.approx(true, rel=1e-3)  # twice as long as that network takes
     assert there.low == there.time < 0.9 * true
     assert "to 2 times that, as on 32 ranks the network takes" in there.words
@@ -312,12 +312,13 @@ def test_as_many_ranks_are_predicted_as_they_were_measured():
     found = jf.predict(times_under(NOISE), RANKS, to=RANKS, base="network", **OPTIONS)
     for row in found.rows:
         assert row.predicted.value == pytest.approx(row.measured.value, rel=1e-9)
-    np.testing.assert_array_less(found.low, found.shares + 1e-12)
-    np.testing.assert_array_less(found.shares, found.high + 1e-12)
-    assert (np.diff(found.shares) >= 0).all()
+    (there,) = found.predicted
+    np.testing.assert_array_less(there.low, there.shares + 1e-12)
+    np.testing.assert_array_less(there.shares, there.high + 1e-12)
+    assert (np.diff(there.shares) >= 0).all()
 
 
-@pytest.mark.parametrize("to", [RANKS, 256])
+@pytest.mark.parametrize("to", [RANKS, 256, (RANKS, 64, 256)])
 def test_progress_counts_messages(to):
     """The time left is told from it: the last simulation, of more ranks, takes as long as most."""
     seen = []
@@ -326,7 +327,7 @@ def test_progress_counts_messages(to):
     done, total = zip(*seen, strict=True)
     assert list(done) == sorted(done)
     assert set(total) == {max(done)}
-    if to == 256:  # twice as many realizations of 256 ranks in 8 rounds
+    if to != RANKS:  # twice as many realizations of 256 ranks in 8 rounds
         assert any(done == total - 2 * FEW * 256 * 8 for done, total in seen)
 
 
@@ -335,10 +336,47 @@ def test_the_picture_ends_where_nothing_is_known():
     found = jf.predict(times_under(NOISE), RANKS, to=128, base="network", **OPTIONS)
     lines = {line.get_label(): line for line in draw_prediction(found).axes[0].get_lines()}
     shares = lines["predicted, 128 ranks"].get_ydata()
-    assert found.shares[-1] == 1  # of hits that were measured
-    assert shares[-1] == shares[-2] == 1 - found.shares[-2] > 0
+    (there,) = found.predicted
+    assert there.shares[-1] == 1  # of hits that were measured
+    assert shares[-1] == shares[-2] == 1 - there.shares[-2] > 0
     (end,) = next(one for name, one in lines.items() if "not known" in name).get_xydata()
-    assert end.tolist() == [found.times[-1], shares[-1]]
+    assert end.tolist() == [there.times[-1], shares[-1]]
+
+
+def test_several_numbers_of_ranks_are_predicted_at_once():
+    """The first of them as if it were asked about alone, and each beside its own measured times."""
+    times, there = times_under(NOISE), times_under(NOISE, 128, seed=8)
+    asked = {**OPTIONS, "base": "network"}
+    found = jf.predict(times, RANKS, to="64..256", measured_there={128: there}, **asked)
+    assert [one.ranks for one in found.predicted] == [64, 128, 256]
+    alone = jf.predict(times, RANKS, to=64, **asked)
+    assert repr(found.rows[:5]) == repr(alone.rows)
+    assert [row.ranks for row in found.rows if row.there is not None] == [128] * 5
+    means = [float(row.predicted.value) for row in found.rows if row.what == "mean"]
+    for mean, ranks in zip(means, (64, 128, 256), strict=True):
+        assert mean == pytest.approx(times_under(NOISE, ranks, count=8000, seed=7).mean(), rel=0.1)
+    assert found.lines()[0].split()[:2] == ["ranks", "time"]
+    assert found.title().endswith("on 64 to 256 ranks as 32 predict it")
+    assert any(
+        note.startswith("on 128 ranks: predicted and measured are") for note in found.notes()
+    )
+    labels = [line.get_label() for line in draw_prediction(found).axes[0].get_lines()]
+    assert {f"predicted, {n} ranks" for n in (64, 128, 256)} | {"measured, 128 ranks"} <= {*labels}
+    many = draw_prediction(jf.predict(times, RANKS, to="40..46+1", **OPTIONS))
+    assert sum("predicted" in str(line.get_label()) for line in many.axes[0].get_lines()) == 5
+    assert any("2 numbers of ranks more in the table" in text.get_text() for text in many.texts)
+
+
+def test_a_comparison_with_the_times_that_were_predicted_from_is_named():
+    times, small = times_under(NOISE), times_under(NOISE, 16)
+    for more, ranks in (({"measured_there": times}, 32), ({"measured_there": small}, 16)):
+        found = jf.predict(times, RANKS, to=128, sizes={16: small}, **OPTIONS, **more)
+        (note,) = (str(one) for one in found.cautions() if one.code == "same_times")
+        assert note.startswith(f"the times measured on 128 ranks are those on {ranks}, of which")
+    other = jf.predict(times, RANKS, to=128, measured_there=times[::-1], **OPTIONS)
+    assert "same_times" not in {note.code for note in other.notes()}
+    same = jf.infer_noise(times, RANKS, sizes={16: times}, **OPTIONS)
+    assert "the times on 32 and on 16 ranks are the same: give each number" in same.cautions()[0]
 
 
 def test_where_predicted_and_measured_part():
@@ -399,6 +437,15 @@ def test_inferred_noise_is_a_noise_file(folder, capsys):
     assert found["written"] == ["x.noise", "x.png"]
 
 
+def test_what_was_not_measured_is_empty_in_the_csv():
+    found = jf.predict(times_under(NOISE), RANKS, to=128, **OPTIONS)
+    for row in csv.DictReader(found.to_csv().splitlines()):
+        assert [row[name] for name in ("there_s", "there_low_s", "there_high_s", "ratio")] == [
+            ""
+        ] * 4
+        assert "nan" not in row.values()
+
+
 def test_predict_writes_table_and_picture(folder, capsys):
     given = ["predict", "times32.txt", *MACHINE, "--to", "128", "--base", "network", "--out", "a"]
     given += ["--measured-there", "times128.txt", "-q"]
@@ -412,8 +459,10 @@ def test_predict_writes_table_and_picture(folder, capsys):
     rows = list(csv.DictReader((folder / "a" / "predict.csv").read_text().splitlines()))
     assert [row["what"] for row in rows] == ["mean", "p50", "p90", "p99", "p99.9"]
     assert float(rows[0]["predicted_low_s"]) < float(rows[0]["there_s"])
+    assert {row["ranks"] for row in rows} == {"128"}
     stored = json.loads((folder / "a" / "predict.json").read_text())
-    assert stored["base_time_there"]["time"] > stored["base_time"]
+    (base,) = stored["base_times_there"]
+    assert base["time"] > stored["base_time"]
     assert main(given) == 0  # the same question
     capsys.readouterr()
     assert main([*given, "--start", "stationary"]) == 2
@@ -428,13 +477,24 @@ def test_predict_writes_table_and_picture(folder, capsys):
         (["--base", "3us..5us"], "--base must be a single time, got 3 µs..5 µs"),
         (["--base-there", "3us..1us"], "--base-there must be LOW..HIGH"),
         (["--base-there", "fit"], "--base-there must not be fit without --size"),
+        (["--base-there", "3us", "--to", "64,128"], "--base-there must be network, fit or excess"),
+        (
+            ["--measured-there", "64=x"],
+            "--measured-there must be of predicted numbers of ranks (128)",
+        ),
+        (
+            ["--to", "64,128", "--measured-there", "x"],
+            "--measured-there must say on how many ranks",
+        ),
+        (["--to", "1,64"], "--to must be numbers from 2 to 1,073,741,824, got 1 and 64 ranks"),
         (["--size", "16"], "--size must be numbers of ranks with their times"),
         (["--size", "32=times32.txt"], "--size must be of 2 ranks or more, each number once and"),
         (["--start", "late"], "--start must be one of"),
     ],
 )
 def test_errors_name_the_option(folder, options, told, capsys):
-    assert main(["predict", "times32.txt", *MACHINE, "--to", "128", *options]) == 2
+    to = [] if "--to" in options else ["--to", "128"]
+    assert main(["predict", "times32.txt", *MACHINE, *to, *options]) == 2
     assert told in capsys.readouterr().err
 
 
@@ -460,8 +520,10 @@ def test_microseconds_that_are_taken_for_seconds_are_refused(folder, capsys):
 
 
 def test_a_question_is_made_of_plain_values_again():
-    for more in ({"base_there": "1us..2us"}, {"sizes": {16: "a.txt"}}):
-        asked = PredictQuestion("times.txt", 32, to=128, **more)
+    several = {"to": "64,128", "measured_there": {64: "a", 128: "b"}}
+    for more in ({"base_there": "1us..2us"}, {"sizes": {16: "a.txt"}}, {"measured_there": "a"},
+                 several):  # fmt: skip
+        asked = PredictQuestion("times.txt", 32, **{"to": 128, **more})
         table = json.loads(json.dumps(asked.to_dict()))
         assert PredictQuestion.from_dict(table) == asked
 

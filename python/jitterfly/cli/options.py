@@ -141,9 +141,6 @@ def share(text: str) -> float:
 
 def size(text: str, name: str, low: int = 0) -> int:
     """The bytes after the option `--name`, such as 8, 8K or 1KiB, from `low`."""
-    if "," in text:
-        raise ValueError(f"--{name} must be one size, without a comma, got {shorten(text)}: for "
-                         "several sizes run the command once for each")  # fmt: skip
     return read_size(text, f"--{name}", low)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -478,28 +479,33 @@ def draw_inferred(found: InferredNoise) -> Figure:
 def draw_prediction(found: Prediction) -> Figure:
     """Draw the share of iterations that takes longer: measured, predicted, and measured there."""
     figure, axes = style.new_figure([2.4], 1)
-    panel, asked = axes[0, 0], found.question
-    measured, predicted, there = style.SERIES[:3]
+    panel, measured, looks = axes[0, 0], style.SERIES[0], style.SERIES[1:]
     shift = found.inferred.hits.base.time if found.excess_alone else 0.0
-    label = f"measured, {asked.ranks:,} ranks"
+    label = f"measured, {found.question.ranks:,} ranks"
     style.draw_later_share(panel, found.inferred.hits.times - shift, measured, label)
-    label = f"predicted, {asked.to:,} ranks"
     least = 0.5 / len(found.inferred.hits.times)  # of a share, for a logarithmic axis
-    # The last share is 0 as no longer hit was measured, not as there is none: the curve ends.
-    shares = np.maximum(1 - found.shares, least)
-    shares[-1] = shares[-2:][0]
-    panel.step(found.times, shares, where="post", color=predicted.color, label=label)
-    panel.plot(found.times[-1], shares[-1], marker=">", linestyle="none", color=predicted.color,
-               label="beyond the longest hit that was measured: not known")  # fmt: skip
-    ends = (np.maximum(1 - end, least) for end in (found.high, found.low))
-    panel.fill_between(found.times, *ends, step="post", color=predicted.color, alpha=0.2,
-                       linewidth=0)  # fmt: skip
-    if found.there is not None:
-        shift = found.there.base.time if found.excess_alone else 0.0
-        label = f"measured, {asked.to:,} ranks"
-        style.draw_later_share(panel, found.there.times - shift, there, label)
+    chosen = evenly(found.predicted, len(looks))
+    for one, look in zip(chosen, looks, strict=False):
+        label = f"predicted, {one.ranks:,} ranks"
+        # The last share is 0 as no longer hit was measured, not as there is none: the curve ends.
+        shares = np.maximum(1 - one.shares, least)
+        shares[-1] = shares[-2:][0]
+        panel.step(one.times, shares, where="post", color=look.color, label=label)
+        panel.plot(one.times[-1], shares[-1], marker=">", linestyle="none", color=look.color,
+                   label="beyond the longest hit that was measured: not known"
+                   if one is chosen[-1] else None)  # fmt: skip
+        ends = (np.maximum(1 - end, least) for end in (one.high, one.low))
+        panel.fill_between(one.times, *ends, step="post", color=look.color, alpha=0.2,
+                           linewidth=0)  # fmt: skip
+        if one.there is not None:
+            shift = one.there.base.time if found.excess_alone else 0.0
+            beside = looks[1] if len(chosen) == 1 else replace(look, color=look.dark, line=":")
+            label = f"measured, {one.ranks:,} ranks"
+            style.draw_later_share(panel, one.there.times - shift, beside, label)
     _later_axes(panel, "time beyond the base time" if found.excess_alone else "time")
-    style.finish(figure, found.title(), found.subtitle())
+    left = len(found.predicted) - len(chosen)
+    more = [f"{counted(left, 'number')} of ranks more in the table"] if left else []
+    style.finish(figure, found.title(), [*found.subtitle(), *more])
     return figure
 
 

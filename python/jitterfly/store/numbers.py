@@ -294,10 +294,7 @@ class Numbers:
         writer = csv.writer(file, lineterminator="\n")
         origin = self.origin
         writer.writerow(map(csv_field, [*self.axis_names, *COLUMNS, *origin]))
-        writer.writerows(
-            ["" if x is None or x != x else csv_field(x) for x in (*row, *origin.values())]
-            for row in self.rows()
-        )
+        writer.writerows(map(csv_field, (*row, *origin.values())) for row in self.rows())
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a table of pandas; NaN is what the data did not choose or tell.
