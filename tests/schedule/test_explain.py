@@ -382,7 +382,7 @@ def test_command(two, tmp_path, capsys):
     assert run(*files) == 0
     told = capsys.readouterr().out
     for words in ("noise.0 (periodic)", "waits for others", "on path in", "rank 0, calc 500000",
-                  "bound by message", "order of competing operations"):  # fmt: skip
+                  "bound by message", "competing operations keep"):  # fmt: skip
         assert words in told
     assert all((tmp_path / name).stat().st_size > 0 for name in files[1::2])
     lines = (tmp_path / "path.csv").read_text().splitlines()

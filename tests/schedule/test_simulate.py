@@ -390,7 +390,7 @@ def test_answer(tmp_path):
     text = "\n".join(found.report())
     assert "app.goal: 8 ranks, 280 operations, 120 messages" in text
     assert "noise amplification" in text
-    assert "order of competing operations" in found._repr_html_()
+    assert "competing operations keep the order" in found._repr_html_()
     pytest.importorskip("pandas")
     assert found.to_pandas()["run_time_s"].tolist() == found.samples.tolist()
 
@@ -507,11 +507,11 @@ b requires a
     check = found.order_check
     assert 10 < check.same < 90
     assert check.largest_difference > 0
-    assert f"in {check.same} of 100 realizations" in found.notes()[-1]
-    assert "differs by" in found.notes()[-1]
+    assert f"{check.same} of them keep all times" in found.notes()[-1]
+    assert "changes the run time of the first" in found.notes()[-1]
     free = jf.simulate_schedule(schedule, "L=1us,o=500ns", noise, 100, order="arrival")
     assert free.order_check is None
-    assert free.notes()[-1] == "order of competing operations: that of arrival"
+    assert free.notes()[-1] == "competing operations are executed in the order of arrival"
     difference = free.samples - found.samples
     assert np.mean(difference) == pytest.approx(check.mean_difference)
     assert np.abs(difference).max() == pytest.approx(check.largest_difference)
@@ -581,7 +581,7 @@ def test_given_speeds_change_the_order_without_noise_too(tmp_path):
     noisy = check.mean_difference - check.noise_free_difference
     assert noisy == pytest.approx(adds[1] - adds[0], abs=1e-12)
     told = found.notes()[-1] if not check.matters(found.samples.mean()) else found.notes()[0]
-    assert "with the speeds of the ranks the run time without noise differs by -" in told
+    assert "the order of arrival changes the run time without noise by -" in told
     even = jf.simulate_schedule(*case, 200)
     assert even.order_check.noise_free_difference == 0
 
@@ -616,7 +616,7 @@ def test_the_order_is_held_against_what_noise_adds(tmp_path):
     assert abs(check.mean_difference) < 0.001 * mean
     assert check.matters(mean)
     [told] = [note for note in found.notes() if "matters here" in note]
-    assert f"the first 25 realizations take {check.mean_added * 1e6:.4g} µs more" in told
+    assert f"noise adds {check.mean_added * 1e6:.4g} µs to the first 25 realizations" in told
     explained = jf.explain_schedule(schedule, "L=1us,o=200ns", noise, 200)
     assert explained.order_check == check
     assert "what is explained is the order without noise" in explained.notes()[0]
@@ -676,14 +676,14 @@ def test_the_note_on_order_has_what_matters_alone():
     longest = first._replace(longest_difference=-9e-6, longest_added=40e-6)
     [told] = longest.warning(1e-3, "do this")
     assert "11.81" not in told
-    assert "the longest (25) take 40 µs more" in told
-    assert "31 µs more as operations arrive" in told
+    assert "noise adds 40 µs to the longest (25) of those checked" in told
+    assert "31 µs in the order of arrival" in told
     assert (longest.matters(1e-3), longest.changes_mean(1e-3)) == (True, False)
     speeds = first._replace(mean_difference=4.97e-6, longest_difference=5e-6,
                             noise_free_difference=5e-6)  # fmt: skip
     [told] = speeds.warning(100e-6, "do this")
     assert "11.81" not in told
-    assert "the run time without noise differs by +5 µs as operations arrive" in told
+    assert "the order of arrival changes the run time without noise by +5 µs" in told
     assert speeds.changes_mean(100e-6)
     assert speeds.warning(1e-3, "do this") == []  # half a per cent of the run time
 

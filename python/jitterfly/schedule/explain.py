@@ -590,7 +590,7 @@ class ScheduleExplanation(DelayByCause):
             *notes_of("recording", self.recorded.in_words()),
             *notes_of("doubt", self.doubts),
             *notes_of("ranks", of_ranks),
-            Note("order", "order of competing operations: that without noise"),
+            Note("order", "competing operations keep the order that they have without noise"),
         ])  # fmt: skip
 
     def _order_warning(self) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends import core
-from ..fields import parameter
+from ..fields import counted, parameter
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -97,28 +97,24 @@ class OrderCheck(NamedTuple):
         """
         parts = []
         if self._noise_matters(self.mean_difference, self.mean_added, mean):
-            takes = "take" if self.first > 1 else "takes"
             parts.append(
-                f"{self._the_first()} {takes} "
-                f"{self._in_both_orders(self.mean_added, self.mean_difference)}"
+                self._in_both_orders(self._the_first(), self.mean_added, self.mean_difference)
             )
         if self._changes_longest(mean):
-            parts.append(
-                f"of those checked, the longest ({self.realizations - self.first}) take "
-                f"{self._in_both_orders(self.longest_added, self.longest_difference)}"
-            )
+            longest = f"the longest ({self.realizations - self.first}) of those checked"
+            parts.append(self._in_both_orders(longest, self.longest_added, self.longest_difference))
         if self._speeds_matter(mean):
             parts.append(self._of_speeds())
         if not parts:
             return []
         return [f"the order of competing operations matters here: {'; '.join(parts)}; {advice}"]
 
-    def _in_both_orders(self, added: float, difference: float) -> str:
+    def _in_both_orders(self, which: str, added: float, difference: float) -> str:
         """Say how much noise adds in the order that is executed, and in that of arrival."""
         arrived = added + difference - self.noise_free_difference
         return (
-            f"{show_seconds(added)} more than the run time without noise in the order that is "
-            f"executed, and {show_seconds(arrived)} more as operations arrive"
+            f"noise adds {show_seconds(added)} to {which} in the order that was simulated, and "
+            f"{show_seconds(arrived)} in the order of arrival"
         )
 
     def _the_first(self) -> str:
@@ -126,29 +122,32 @@ class OrderCheck(NamedTuple):
 
     def _of_speeds(self) -> str:
         return (
-            "with the speeds of the ranks the run time without noise differs by "
-            f"{_signed(self.noise_free_difference)} as operations arrive"
+            "with the speeds of the ranks, the order of arrival changes the run time without noise "
+            f"by {_signed(self.noise_free_difference)}"
         )
 
     def in_words(self, realizations: int) -> str:
         """Say what was checked of `realizations` realizations, and what came out."""
+        count = counted(self.realizations, "realization")
         told = (
-            f"in {self.same} of {self.realizations} realizations, the longest among them, all "
-            "times are the same in the order of arrival"
+            f"{count}, the longest among them, {'was' if self.realizations == 1 else 'were'} also "
+            f"simulated in the order of arrival ({parameter('order')} arrival)"
         )
-        if self.same == self.realizations == realizations:
-            return told
         if self.same == self.realizations:
+            told += ": no time differs"
+            if self.same == realizations:
+                return told
             return f"{told}; up to {1 - 0.05 ** (1 / self.first):.0%} of all may differ (95 %)"
         added = self.mean_added
         noisy = self.mean_difference - self.noise_free_difference
-        share = f", {noisy / added:+.1%} of what noise adds" if added > 0 else ""
-        parts = [f"; {self._of_speeds()}"] if self.noise_free_difference else []
+        share = f" ({noisy / added:+.1%} of what noise adds)" if added > 0 else ""
+        parts = [self._of_speeds()] if self.noise_free_difference else []
         if not parts or abs(noisy) > _TICK:
-            parts.insert(0, f"; by that the run time of {self._the_first()} differs by "
+            parts.insert(0, f"that order changes the run time of {self._the_first()} by "
                          f"{_signed(noisy)} on average{share}")  # fmt: skip
-        most = f", of all {show_seconds(self.largest_difference)} at most"
-        return f"{told}{''.join(parts)}{most} ({parameter('order')} arrival takes it)"
+        same = f"{self.same} of them keep{'s' * (self.same == 1)} all times"
+        most = f"the largest change is {show_seconds(self.largest_difference)}"
+        return "; ".join([told, same, *parts, most])
 
 
 def usual_checks(operations: int) -> int:

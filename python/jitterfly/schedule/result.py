@@ -472,18 +472,18 @@ class ScheduleResult(Answer):
         if check is None:
             return []
         advice = (
-            f"{parameter('order')} arrival executes all of them so, as LogGOPSim does; a library "
-            "that sends before it takes, as in a ring, keeps the present one"
+            f"{parameter('order')} arrival simulates the order of arrival, as LogGOPSim does; a "
+            "library that sends before it receives, as in a ring, keeps the order without noise"
         )
         return check.warning(float(self.samples.mean()), advice)
 
     def _order_in_words(self) -> list[str]:
         check = self.order_check
         if self.order == "arrival":
-            return ["order of competing operations: that of arrival"]
+            return ["competing operations are executed in the order of arrival"]
         if not self.noise and self.speed is None:
             return []
-        told = "order of competing operations: that without noise"
+        told = "competing operations keep the order that they have without noise"
         if self.unchecked or check is None:
             took = f", which takes {self.unchecked} of memory" if self.unchecked else ""
             checks = parameter("order_checks")
