@@ -796,9 +796,10 @@ def parts_in_words(part: Component) -> list[str]:
             continue
         plain = isinstance(value, (str, int, float, tuple, Algorithm))  # of which one may be a copy
         usual = value is one.default or (plain and value == one.default)
-        said = one.name == "start" or (one.name == "seed" and isinstance(part, Counts))
+        drawn = one.name == "seed" and isinstance(part, Counts)
+        said = drawn or one.name in ("start", "nodes", "node_ranks")
         if one.name == "sha256" or value is None or (usual and not said):
-            continue  # what is usual; but whether noise may be under way, and which draw it was
+            continue  # what is usual; but whether noise may be under way, which draw, whose nodes
         declared = inspect.getattr_static(type(part), one.name, None)
         if isinstance(value, Distribution):  # of times, factors or parts, as the field knows
             shown = declared.in_words(value) if isinstance(declared, Drawn) else value.name

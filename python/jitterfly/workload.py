@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,13 +19,11 @@ from .distributions import Empirical
 from .distributions.distribution import Distribution
 from .fields import Component, counted, own_components, parameter
 from .hierarchy import Hierarchy
+from .imbalance import DrawnSpeed, Speed
 from .network import Network
 from .noise import MessageNoise, Noise, TraceNoise
 from .noise.source import ExpectedWork, MaxWork, name_in_case, names_level
 from .units import TICKS_PER_SECOND
-
-if TYPE_CHECKING:
-    from .imbalance import Speed
 
 Poll = Callable[[int], object]
 """Called now and then, a few times a second; what it raises ends the computation."""
@@ -199,11 +197,16 @@ class Workload(ABC):
         return [*self.measured_doubts(), *self.unseen_changes()]
 
     def measured_doubts(self) -> list[str]:
-        """List, in words, what the measured noise leaves open, and hosts that fit no node."""
+        """List, in words, what the measured noise leaves open, and parts that fit no node."""
         placed = self.placed_noise
-        if not any(isinstance(one, TraceNoise) or getattr(one, "hosts", None) for one in placed):
-            return []
-        return doubts_of(placed, self.network, self.work_per_cycle())
+        text = unfit_nodes(placed, self.network, self.speeds())
+        if any(isinstance(one, TraceNoise) for one in placed):
+            text += doubts_of(placed, self.network, self.work_per_cycle())
+        return text
+
+    def speeds(self) -> dict[str, Speed | None]:
+        """The factors of ranks and of their links, by the names of their fields."""
+        return {name: getattr(self, name, None) for name in ("speed", "L_factor", "G_factor")}
 
     def unseen_changes(self) -> list[Note]:
         """Note the sources that change within a piece of work, or a way, that has one draw."""
@@ -219,20 +222,39 @@ def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[Note
             for i, (one, own) in sources if (told := one.unseen_change(own))]  # fmt: skip
 
 
+def _node_of(network: Network) -> int:
+    """Return how many consecutive ranks a node of the network has; 1 where it has no nodes."""
+    blocks = isinstance(network, Hierarchy) and network.placement == "block"
+    return next(iter(network.spans), 1) if blocks else 1  # type: ignore[attr-defined]
+
+
+def unfit_nodes(
+    noise: Sequence[Noise], network: Network, speeds: Mapping[str, Speed | None]
+) -> list[str]:
+    """List hosts of noise, and `speeds` by their fields, whose nodes are not the network's."""
+    node = _node_of(network)
+    if node == 1:
+        return []
+    parts = {f"{name_in_case(place, one.kind)}: hosts": getattr(one, "hosts", None)
+             for place, one in enumerate(noise)}  # fmt: skip
+    given = {
+        where: getattr(part, "node_ranks", None)
+        for where, part in {**parts, **speeds}.items()
+        if not (isinstance(part, DrawnSpeed) and part.node_ranks == 1)  # ranks, and no nodes
+    }
+    return [
+        f"{where} counts nodes of {counted(width, 'rank')}, and the network has nodes of {node:,}: "
+        f"give node_ranks={node}"
+        for where, width in given.items()
+        if width is not None and width not in network.spans  # type: ignore[attr-defined]
+    ]
+
+
 def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[str]:
-    """List, in words, what measured sources leave open, and hosts that fit no node."""
-    node = 1
-    if isinstance(network, Hierarchy) and network.placement == "block":
-        node = next(iter(network.spans), 1)
+    """List, in words, what measured sources leave open."""
+    node = _node_of(network)
     traces = [one for one in noise if isinstance(one, TraceNoise)]
     text = [told for one in traces if (told := one.misfit(node, work.ranks))]
-    for place, one in enumerate(noise):
-        width = getattr(getattr(one, "hosts", None), "node_ranks", node)
-        if node > 1 and isinstance(network, Hierarchy) and width not in network.spans:
-            text.append(
-                f"{name_in_case(place, one.kind)}: hosts counts nodes of {counted(width, 'rank')}, "
-                f"and the network has nodes of {node:,}: give node_ranks={node}"
-            )
     for one in traces:
         text += one.doubts(work.ranks, work.met(one), work.cycles)
     measured = [i for i, one in enumerate(noise) if _is_of_measured_messages(one)]

@@ -256,3 +256,32 @@ def test_nodes_that_the_network_does_not_have_are_told():
         notes = jf.slowdown(noise, 64, network=levels, realizations=20).notes()
         words = "hosts counts nodes of 1 rank, and the network has nodes of 8: give node_ranks=8"
         assert any(words in note for note in notes) == told
+
+
+@pytest.mark.parametrize("field", ["speed", "L_factor", "G_factor"])
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ("kind=slow_nodes,factor=2", 8),
+        ("kind=slow_nodes,factor=2,node_ranks=4", None),
+        ("kind=slow_share,factor=2,share=0.9", 1),
+        ("kind=drawn,sigma=0.1", None),  # each rank by itself
+        ("kind=drawn,sigma=0.1,node_ranks=3", 3),
+    ],
+)
+def test_slow_nodes_that_the_network_does_not_have_are_told(field, part, told):
+    network = "4: L=300ns,o=100ns,G=1ns; L=1us,o=200ns,G=1ns"
+    case = jf.Case(16, network=network, compute_time="1us", **{field: part})
+    words = [f"{field} counts nodes of {told} rank{'s' * (told != 1)}, and the network has nodes "
+             "of 4: give node_ranks=4"] if told else []  # fmt: skip
+    assert case.doubts() == words
+
+
+def test_answers_say_how_many_ranks_a_node_of_hosts_and_speeds_has():
+    noise = jf.PeriodicNoise("1ms", "10us", start="stationary", hosts=OnNodes(0))
+    speed = "kind=slow_nodes,factor=2"
+    found = jf.slowdown(noise, 16, speed=speed, compute_time="1us", realizations=20)
+    assert "hosts = (nodes, nodes = [0], node_ranks = 1)" in found.title()
+    assert (
+        "speed of the ranks: slow_nodes, factor = 2.0, node_ranks = 8, nodes = [0]" in found.notes()
+    )

@@ -46,7 +46,7 @@ from ..question import (
 from ..syntax import read_noise_texts
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
-from ..workload import RankWork, doubts_of, place_noise, unseen_changes
+from ..workload import RankWork, doubts_of, place_noise, unfit_nodes, unseen_changes
 from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
 from .order import (
     arrival_bytes,
@@ -160,7 +160,8 @@ class ScheduleParameters(Question):
         check_lengths(sources, plan)
         placed = place_noise(sources, network, schedule.ranks)
         each = work_of_plan(schedule.ranks, plan)
-        measured = doubts_of(placed, network, each)
+        measured = unfit_nodes(placed, network, {"speed": speed})
+        measured += doubts_of(placed, network, each)
         warn_of_doubts(measured, unseen)
         warn_of_short_receives(schedule, plan)
         names = () if kept is None else kept.names
