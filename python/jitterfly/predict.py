@@ -38,6 +38,7 @@ from .measured.infer import (
     averaged,
     corrected,
     first_guess,
+    magnified,
     mean_hits,
     pooled,
     split_base,
@@ -84,8 +85,9 @@ HIGH, LOW, ALIKE, NONE = "too long", "too short", "not told apart", ""
 DEFAULT_REALIZATIONS = 20_000
 _MIN_REALIZATIONS = 500
 _MAX_MESSAGES = 4e9  # of all realizations on the most ranks: some seconds
-_ROUNDS = 8  # of corrections
-_AVERAGED = 6  # of them: what each simulates is off by chance of its own
+# Corrections, and how many of them are averaged: what each simulates is off by chance of its own.
+# On a running machine hits are mostly what is left of long detours, and corrections end later.
+_ROUNDS = {"fresh": (8, 6), "stationary": (20, 10)}
 _NO_RATE = 1e-300  # per second
 _REPEATED = (3, 2)  # times as many realizations for the ratio: on the measured and the other ranks
 _SMOOTHED = (0.05, 0.3)  # of the logarithm of the number of hits: ratios are alike within
@@ -593,7 +595,8 @@ class _Engine:
         self.done, self.number = 0, 0
         of_runs = [_messages(asked.case_of(run.ranks)) for run in runs]
         mean = np.average(of_runs, weights=[run.hits.count for run in runs])
-        messages = [_ROUNDS * mean, *of_runs]  # of all corrections, then once of each run
+        # Of all corrections, then once of each run.
+        messages = [_ROUNDS[asked.start][0] * mean, *of_runs]
         if others := [ranks for ranks in to if ranks != asked.ranks]:
             messages.append(_REPEATED[0] * _messages(asked.case_of(asked.ranks)))
             messages += [_REPEATED[1] * _messages(asked.case_of(ranks)) for ranks in others]
@@ -659,8 +662,9 @@ def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
     quiet = [asked.noise_free(run.ranks) or run.hits.base.time for run in runs]
     exposed = float(np.average(quiet, weights=ranks))
     found = first_guess(hits.bins, number, math.fsum(ranks), exposed, asked.start == "stationary")
-    rounds = []
-    for _ in range(_ROUNDS):
+    rounds: list[DetourRates] = []
+    corrections, last = _ROUNDS[asked.start]
+    for _ in range(corrections):
         noise = _renewal(found.histogram(events), asked.start)
         simulated = [
             engine.excess(run.ranks, noise, share) for share, run in zip(shares, runs, strict=True)
@@ -669,11 +673,15 @@ def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
         there = mean_hits(np.sort(np.concatenate(simulated)), at)
         found = corrected(found, number, there, count)
         rounds.append(found)
-    found = averaged(rounds[-_AVERAGED:])
+    found = averaged(rounds[-last:])
     histogram = found.histogram(events)
     noise = _renewal(histogram, asked.start)
     checked = tuple(run._replace(simulated=engine.excess(run.ranks, noise)) for run in runs)
-    rows = _rate_rows(asked, hits, found, rounds[-_AVERAGED:])
+    durations = _round_durations(found)
+    times = np.ones((2, len(durations)))
+    if asked.start == "stationary":
+        times = np.array(magnified(hits, math.fsum(ranks), exposed, durations, asked.seed))
+    rows = _rate_rows(asked, hits, found, rounds[-last:], durations, times)
     return InferredNoise(asked, checked, noise, histogram, rows)
 
 
@@ -718,35 +726,46 @@ def answer_inference(asked: InferNoiseQuestion) -> InferredNoise:
 infer_noise = call_of(InferNoiseQuestion, answer_inference, "infer_noise")
 
 
-def _rate_rows(
-    asked: InferNoiseQuestion, hits: Hits, detours: DetourRates, rounds: Sequence[DetourRates]
-) -> tuple[RateRow, ...]:
-    """Make the rows: detours beyond round durations.
-
-    Their intervals allow for the measured iterations, and for those that were simulated, by which
-    the rates of the `rounds` differ whose average they are.
-    """
-    reach = student_t(asked.confidence, len(rounds) - 1) / math.sqrt(len(rounds))
+def _round_durations(detours: DetourRates) -> Floats:
+    """Return the shortest duration, and some round ones beyond it."""
     first, last = detours.low[0], detours.low[-1]
     exponents = range(math.floor(math.log10(first)), math.ceil(math.log10(max(last, first))) + 1)
     marks = [m * 10.0**e for e in exponents for m in (1, 2, 5) if first < m * 10.0**e < last]
     every = max(1, -(-len(marks) // (_MAX_ROWS - 1)))
+    return np.array([float(first), *marks[::every]])
+
+
+def _rate_rows(
+    asked: InferNoiseQuestion, hits: Hits, detours: DetourRates, rounds: Sequence[DetourRates],
+    durations: Floats, magnified: Floats,
+) -> tuple[RateRow, ...]:  # fmt: skip
+    """Make the rows: detours beyond some durations.
+
+    Their intervals allow for the measured iterations, whose errors solving for the rates makes
+    `magnified` times larger below and above, and for those that were simulated, by which the rates
+    of the `rounds` differ whose average they are.
+    """
+    reach = student_t(asked.confidence, len(rounds) - 1) / math.sqrt(len(rounds))
     rows = []
-    for duration in [float(first), *marks[::every]]:
+    for duration, times in zip(durations.tolist(), magnified.T, strict=True):
         at = np.array([duration - _HALF_TICK])
         number = float(hits.number(at)[0])
-        low, high = (float(end[0]) for end in hits.number_band(at, asked.confidence))
+        ends = [float(end[0]) for end in hits.number_band(at, asked.confidence)]
         rate = float(detours.beyond(duration))
         beyond = int(np.count_nonzero(hits.excess > at[0]))
         if number > 0:
             found = np.log([max(float(one.beyond(duration)), _NO_RATE) for one in rounds])
             simulated = reach * float(found.std(ddof=1))
             below, above = (
-                math.hypot(math.log(end / number), simulated) if 0 < end < math.inf else math.inf
-                for end in (low, high)
+                math.hypot(factor * math.log(end / number), simulated)
+                if 0 < end < math.inf
+                else math.inf
+                for end, factor in zip(ends, times.tolist(), strict=True)
             )
-            interval = Estimate(rate, rate * math.exp(-below), rate * math.exp(above),
-                                asked.confidence, math.floor(hits.effective(duration)))  # fmt: skip
+            low, high = rate * math.exp(-below), rate * math.exp(above)
+            interval = Estimate(
+                rate, low, high, asked.confidence, math.floor(hits.effective(duration))
+            )
             rows.append(RateRow(duration, beyond, interval))
     return tuple(rows)
 

@@ -36,6 +36,9 @@ _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.997, 0.999)
 _FEW = 5  # iterations do not show bursts
 _SMOOTHED = (0.05, 0.6)  # of the logarithm of the number of hits: corrections are alike within
 
+_DRAWS = 200  # of the numbers of hits
+_ENDS = (0.16, 0.5, 0.84)  # the median, and a standard error to either side
+
 
 class Base(NamedTuple):
     """The time of iterations that no noise hit.
@@ -349,6 +352,40 @@ def first_guess(
         left += half * (rate + beyond)
         rates[i] = beyond = rate
     return DetourRates(*bins, rates)
+
+
+def magnified(
+    hits: Hits, ranks: float, exposed: float, durations: Floats, seed: int
+) -> tuple[Floats, Floats]:
+    """Return how many times larger the error of a stationary rate is than that of its hits' number.
+
+    The equation of `first_guess` is differentiated: what is left of long detours is most of the
+    hits, and the rate beyond a duration is how steeply their number falls there. So the numbers of
+    hits in the bins are drawn again (the bootstrap), and the equation is solved for each draw.
+
+    Returns
+    -------
+    below, above : float64 array, shape (durations,)
+        1 or more: the distance from the median of the logarithm of the rate to one standard error
+        below and above, over that of the number of hits. Infinite where draws have no such hits.
+    """
+    rng = np.random.default_rng(seed)
+    beyond = np.count_nonzero(hits.excess[:, None] > hits.before, axis=0)
+    worth = float(hits.effective(hits.least)) / hits.count  # of one iteration
+    drawn = rng.poisson(-np.diff(beyond, append=0) * worth, (_DRAWS, len(beyond))) / worth
+    rates, numbers = [], []
+    for counts in drawn:
+        longer = np.cumsum(counts[::-1])[::-1] / hits.count
+        number = -np.log(np.maximum(1 - longer, 0.5 / hits.count))
+        rates.append(first_guess(hits.bins, number, ranks, exposed, True).beyond(durations))
+        numbers.append(np.interp(durations, hits.bins[0], number))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = [
+            np.diff(np.quantile(np.log(one), _ENDS, axis=0, method="inverted_cdf"), axis=0)
+            for one in (rates, numbers)
+        ]
+        below, above = np.nan_to_num(ends[0] / ends[1], nan=np.inf, posinf=np.inf)
+    return np.maximum(below, 1.0), np.maximum(above, 1.0)
 
 
 def averaged(rates: Sequence[DetourRates]) -> DetourRates:
