@@ -180,6 +180,15 @@ class Row(NamedTuple):
         return abs(self.ratio - 1) <= NEAR[self.what]
 
     @property
+    def may_be_near(self) -> bool:
+        """Return whether some number within the measured one's interval is as near."""
+        most = NEAR[self.what]
+        return (
+            self.predicted >= (1 - most) * self.measured_low
+            and self.predicted <= (1 + most) * self.measured_high
+        )
+
+    @property
     def told(self) -> bool:
         """Return whether its own interval is as narrow as that, which is known beforehand."""
         ends = self.predicted - self.predicted_low, self.predicted_high - self.predicted
@@ -591,7 +600,8 @@ def _near(rows: Sequence[Row]) -> list[str]:
 def summary(rows: Sequence[Row]) -> str:
     """Count the runs that are near to what was measured, of those without a warning.
 
-    Then the same of the numbers that the prediction itself tells so narrowly.
+    Then the same of the numbers that the prediction itself tells so narrowly, and of these, whether
+    the measured number, which has an interval, too, may be as near.
     """
     parts = []
     iterations = max(row.iterations for row in rows)
@@ -601,11 +611,15 @@ def summary(rows: Sequence[Row]) -> str:
         count = len({run_of(row) for row in some})
         parts.append(f"Of the {count} runs without a warning{what}: {', '.join(_near(some))}.")
     told = [[row for row in quiet if row.what == number and row.told] for number in NEAR]
-    near = [
-        f"{number} in {sum(row.near for row in some)} of {len(some)}"
-        for number, some in zip(NEAR, told, strict=True)
-    ]
-    parts.append(f"Of the numbers without parentheses there, as near: {', '.join(near)}.")
+    for what, is_near in (
+        ("Of the numbers without parentheses there, as near", lambda row: row.near),
+        ("Near to a number within the measured interval", lambda row: row.may_be_near),
+    ):
+        near = [
+            f"{number} in {sum(map(is_near, some))} of {len(some)}"
+            for number, some in zip(NEAR, told, strict=True)
+        ]
+        parts.append(f"{what}: {', '.join(near)}.")
     return "\n".join(parts) + "\n"
 
 

@@ -77,10 +77,25 @@ def test_what_the_prediction_does_not_tell_stands_in_parentheses():
     run = [row._replace(predicted_low=0.7, predicted_high=np.inf, warnings="") for row in run]
     [line] = machines.markdown(run).splitlines()[2:]
     assert "| (1.00) | 1.00 | (1.00) | (1.00) | 1.00 |" in line
-    assert machines.summary(run).splitlines()[-1] == (
+    assert machines.summary(run).splitlines()[-2] == (
         "Of the numbers without parentheses there, as near: mean in 0 of 0, p90 in 0 of 0, "
         "p99 in 0 of 0."
     )
+
+
+def test_a_number_may_be_near_to_what_was_measured_badly():
+    """A p99 of 2,000 iterations is twenty of them: its own interval says how far it may be off."""
+    stored = machines.read_rows(STORED)[:5]
+    narrow = {"predicted": 1.0, "predicted_low": 0.99, "predicted_high": 1.01, "warnings": ""}
+    for low, high, near in ((0.7, 2.0, 1), (1.4, 2.0, 0), (0.7, 0.79, 0), (0.7, 0.81, 1)):
+        run = [
+            row._replace(**narrow, measured=0.7, measured_low=low, measured_high=high)
+            for row in stored
+        ]
+        told, may_be = machines.summary(run).splitlines()[-2:]
+        assert told.endswith("p99 in 0 of 1.")
+        assert may_be.startswith("Near to a number within the measured interval: ")
+        assert may_be.endswith(f"p99 in {near} of 1.")
 
 
 def test_the_command_writes_table_and_picture(folder, tmp_path, capsys, monkeypatch):
