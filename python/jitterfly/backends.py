@@ -34,6 +34,8 @@ from .fields import (
     MAX_REALIZATIONS,
     MAX_SEED,
     MAX_THREADS,
+    Int,
+    IntOrText,
     check_choice,
     check_integer,
     parameter,
@@ -352,7 +354,7 @@ def backend_named(backend: str) -> str:
     return _ALSO.get(backend, backend) if isinstance(backend, str) else backend
 
 
-def check_backend(backend: str, threads: int | None = None) -> None:
+def check_backend(backend: str, threads: Int | None = None) -> None:
     """Raise if `simulate` could not take these arguments on this machine, whatever the case.
 
     Parameters
@@ -375,7 +377,7 @@ def check_backend(backend: str, threads: int | None = None) -> None:
         raise kind(f"{_NOT_HERE}{problem}")
 
 
-def check_threads(backend: str, threads: int | None) -> None:
+def check_threads(backend: str, threads: Int | None) -> None:
     """Raise ValueError if these are no threads of the CPU backend, or "cuda" is to run."""
     if threads is not None:
         check_integer(threads, "threads", 1, MAX_THREADS)
@@ -384,7 +386,7 @@ def check_threads(backend: str, threads: int | None) -> None:
             raise ValueError(f"leave out {parameter('threads')} with {gpu}: threads are the CPU's")
 
 
-def takes_gpu(backend: str, threads: int | None) -> bool:
+def takes_gpu(backend: str, threads: Int | None) -> bool:
     """Return whether to use a GPU, memory permitting; `check_backend` let both through.
 
     Warns
@@ -407,12 +409,12 @@ def takes_gpu(backend: str, threads: int | None) -> bool:
 
 
 def check_run_arguments(
-    realizations: int,
-    seed: int,
+    realizations: IntOrText,
+    seed: IntOrText,
     backend: str,
-    threads: int | None,
+    threads: Int | None,
     progress: Callable[[int, int], object] | None,
-    first_realization: int,
+    first_realization: Int,
 ) -> tuple[int, int, int]:
     """Check the arguments that every `simulate` has.
 
@@ -436,7 +438,7 @@ def check_progress(progress: Any) -> Any:
     return progress
 
 
-def check_draw(seed: int, realization: int) -> tuple[int, int]:
+def check_draw(seed: Int, realization: Int) -> tuple[int, int]:
     """Check seed and number of the one realization that is looked into."""
     return (
         check_integer(seed, "seed", 0, MAX_SEED),

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from .algorithms import Algorithm, Butterfly
@@ -21,6 +20,8 @@ from .compiled_steps import symmetric_timeline
 from .distributions.distribution import LARGEST
 from .fields import (
     Converted,
+    IntOrText,
+    IntOrTextField,
     check_choice,
     check_hashable,
     check_keys,
@@ -38,6 +39,7 @@ from .noise.source import (
     MAX_WALKED,
     NO_HOSTS,
     MaxWork,
+    NoiseOrText,
     check_sources,
     check_walks,
     content_of,
@@ -140,15 +142,15 @@ class Case(Collective):
     ValueError: ranks must be an integer from 1 to 2^30, got 0
     """
 
-    ranks: int
+    ranks: IntOrTextField
     _: KW_ONLY
     algorithm: Converted[Algorithm | str, Algorithm] = Converted("Algorithm | str", Butterfly())
     network: NetworkOrText
-    noise: Converted[Sequence[Noise | str | Path] | str | Path, tuple[Noise, ...]] = Converted(
+    noise: Converted[NoiseOrText, tuple[Noise, ...]] = Converted(
         "sequence of Noise | str | Path", ()
     )
-    message_bytes: Converted[int | str, int] = Converted("int | str", 8)
-    cycles: int = 1
+    message_bytes: Converted[IntOrText, int] = Converted("int | str", 8)
+    cycles: IntOrTextField = IntOrTextField(1)
     compute_time: Seconds = Seconds(0.0)
     observe: Literal["completion", "spread", "arrival", "own", "rounds", "rank 0"] = "completion"
     arrival: Converted[Arrival | str | None, Arrival | None] = Converted(

@@ -46,6 +46,8 @@ from .backends import (
 )
 from .fields import (
     MAX_THREADS,
+    Int,
+    IntOrText,
     check_choice,
     check_integer,
     option_of,
@@ -621,7 +623,7 @@ class Workers:
 
     kind: str | int | None
     backend: str
-    threads: int | None
+    threads: Int | None
     devices: tuple[str, ...] | tuple[int, ...] = ()
 
     def start(self) -> Executor:
@@ -645,7 +647,7 @@ class Workers:
 
 
 @functools.cache
-def engine_of_process(backend: str, threads: int | None) -> tuple[str, int | None]:
+def engine_of_process(backend: str, threads: Int | None) -> tuple[str, Int | None]:
     """The backend and threads in this process, which is bound to its GPU first."""
     if backend == "cpu":
         return "cpu", threads or _share()
@@ -665,11 +667,11 @@ def _share() -> int | None:
 
 
 def check_workers(
-    workers: str | int | None,
+    workers: IntOrText | None,
     backend: str,
-    threads: int | None,
+    threads: Int | None,
     executor: Executor | None = None,
-    devices: str | int | Sequence[int] | None = None,
+    devices: IntOrText | Sequence[Int] | None = None,
 ) -> Workers:
     """Check who is to run the batches, and how.
 
@@ -735,7 +737,7 @@ def check_workers(
 
 
 def devices_of_process(
-    backend: str, threads: int | None, devices: str | int | Sequence[int] | None
+    backend: str, threads: Int | None, devices: IntOrText | Sequence[Int] | None
 ) -> tuple[int, ...]:
     """Check what this process computes with; the GPUs that a thread each uses.
 

@@ -582,6 +582,7 @@ def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[typ
 
     def make(cls: type[_T]) -> type[_T]:
         for name, annotation in inspect.get_annotations(cls).items():
+            cls.__annotations__[name] = _INT_FIELDS.get(annotation, annotation)  # for help()
             descriptor = _descriptor(cls, name, annotation)
             if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
@@ -874,9 +875,13 @@ def plain_value(value: Any) -> Any:
 
 
 Array = npt.NDArray[np.float64]
-FloatsLike = Sequence[float] | npt.NDArray[Any]
+Int = int | np.integer[Any]
+"""What is taken where an int is asked for; where it may be text, and where there may be several."""
+IntOrText = Int | str
+Ints = IntOrText | Sequence[IntOrText] | npt.NDArray[Any]
+IntegersLike = Sequence[Int] | npt.NDArray[Any]
+FloatsLike = Sequence[float | np.floating[Any] | np.integer[Any]] | npt.NDArray[Any]
 """What is taken where an array of numbers is asked for."""
-IntegersLike = Sequence[int] | npt.NDArray[Any]
 Taken = TypeVar("Taken")
 Held = TypeVar("Held")
 NO_DEFAULT: Any = object()
@@ -920,6 +925,26 @@ class Converted(Generic[Taken, Held]):
     def in_words(self, value: Held) -> str:
         """A value that the field holds, for people, with its unit."""
         return value if isinstance(value, str) else summary(value)
+
+
+if TYPE_CHECKING:
+
+    class IntField(Converted[Int, int]):
+        """A field of a dataclass which that makes an int, for type checkers; else an int itself."""
+
+        def __init__(self, default: int = NO_DEFAULT) -> None: ...
+
+    class IntOrTextField(Converted[IntOrText, int]):
+        """An `IntField` that takes text, too."""
+
+        def __init__(self, default: int = NO_DEFAULT) -> None: ...
+
+    class IntListField(Converted[IntegersLike, tuple[int, ...]]):
+        """A field of a dataclass which that makes a tuple of int, likewise."""
+else:
+    IntField = IntOrTextField = int
+    IntListField = Sequence
+_INT_FIELDS = {"IntField": "int", "IntOrTextField": "int | str", "IntListField": "list of int"}
 
 
 class IntegerArray(Converted[IntegersLike, npt.NDArray[np.int64]]):

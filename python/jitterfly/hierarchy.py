@@ -20,6 +20,8 @@ import numpy.typing as npt
 from .fields import (
     Component,
     Converted,
+    IntField,
+    Ints,
     check_choice,
     check_integer,
     did_you_mean,
@@ -79,7 +81,7 @@ class Distances(Component, ABC):
         """
 
 
-class _Sizes(Converted["str | int | Sequence[int]", tuple[int, ...]]):
+class _Sizes(Converted[Ints, tuple[int, ...]]):
     """A required field with the sizes of dimensions: a list, one number, or text: "8x8x4"."""
 
     def __init__(self) -> None:
@@ -88,7 +90,7 @@ class _Sizes(Converted["str | int | Sequence[int]", tuple[int, ...]]):
     def __set__(self, instance: object, value: Any) -> None:
         rule = "sizes must be 1 to 8 whole numbers of at least 1, such as 8x8x4"
         parts = value.replace("x", " ").split() if isinstance(value, str) else value
-        parts = [parts] if isinstance(parts, int) else parts  # of one dimension
+        parts = [parts] if np.ndim(parts) == 0 else parts  # of one dimension
         try:
             sizes = tuple(
                 check_integer(int(part) if isinstance(part, str) else part, "sizes", 1, _MAX_LISTED)
@@ -210,9 +212,9 @@ class Dragonfly(Distances, kind="dragonfly"):
     [0, 100, 500, 600]
     """
 
-    groups: int
-    routers: int
-    router_hosts: int
+    groups: IntField
+    routers: IntField
+    router_hosts: IntField
     local_hop: ShortSeconds
     global_hop: ShortSeconds
 

@@ -21,6 +21,9 @@ from . import find_noise_files
 from .fields import (
     Component,
     Converted,
+    IntegersLike,
+    IntField,
+    IntOrText,
     check_choice,
     check_integer,
     check_numbers,
@@ -152,7 +155,7 @@ class OneLate(Arrival, kind="one_late"):
     """
 
     delay: Seconds
-    rank: int = 0
+    rank: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         to_ticks(self.delay, "delay")
@@ -281,7 +284,7 @@ class SlowRanks(Speed, kind="slow_ranks"):
     """
 
     factor: float
-    ranks: Converted[Sequence[int], tuple[int, ...]] = Converted("list of int", (0,))
+    ranks: Converted[IntegersLike, tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -318,7 +321,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
     """
 
     factor: float
-    node_ranks: int = 8
+    node_ranks: IntField = IntField(8)
     nodes: Converted[Sequence[int], tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
@@ -359,8 +362,8 @@ class DrawnSpeed(Speed, kind="drawn"):
     """
 
     sigma: float
-    node_ranks: int = 1
-    seed: int = 0
+    node_ranks: IntField = IntField(1)
+    seed: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         _check_drawn(self, "sigma", 2)
@@ -397,8 +400,8 @@ class SlowShare(Speed, kind="slow_share"):
 
     factor: float
     share: float
-    node_ranks: int = 1
-    seed: int = 0
+    node_ranks: IntField = IntField(1)
+    seed: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -410,7 +413,7 @@ class SlowShare(Speed, kind="slow_share"):
         return np.where(slow, self.factor, 1.0)
 
 
-class _Places(Converted["Sequence[int] | int | str", "tuple[int, ...]"]):
+class _Places(Converted[IntegersLike | IntOrText, tuple[int, ...]]):
     def __init__(self) -> None:
         super().__init__("list of int")
 
@@ -602,7 +605,7 @@ class LognormalCounts(Counts, kind="lognormal"):
     mean: float
     sigma: float
     per: Literal["message", "receiver", "sender"] = "message"
-    seed: int = 0
+    seed: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         _check_number(self, "mean", 2**40, above=True)
@@ -751,7 +754,7 @@ class OnNodes(Hosts, kind="nodes"):
     """
 
     nodes: _Places
-    node_ranks: int = 1
+    node_ranks: IntField = IntField(1)
     every: int | None = None
 
     def __post_init__(self) -> None:
@@ -800,8 +803,8 @@ class OnShare(Hosts, kind="share"):
     """
 
     share: _Share
-    node_ranks: int = 1
-    seed: int = 0
+    node_ranks: IntField = IntField(1)
+    seed: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         if isinstance(self.share, str):

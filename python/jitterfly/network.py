@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from .fields import (
     Component,
     Converted,
+    IntOrText,
     frozen_dataclass,
     reads_as_number,
     shorten,
@@ -284,7 +285,7 @@ class LogGOPS(Network, kind="loggops"):
     g: ShortSeconds = ShortSeconds(0.0)
     G: SecondsPerByte = SecondsPerByte(0.0)
     O: SecondsPerByte = SecondsPerByte(0.0)  # noqa: E741 (the model's own letter)
-    S: Converted[int | str | None, int | None] = Converted("int | str | None", None)
+    S: Converted[IntOrText | None, int | None] = Converted("int | str | None", None)
     gamma: SecondsPerByte = SecondsPerByte(0.0)
 
     def __post_init__(self) -> None:

@@ -26,7 +26,13 @@ from .compiled_steps import (
     is_symmetric,
     symmetric_timeline,
 )
-from .fields import Component, own_components, parameter, shorten
+from .fields import (
+    Component,
+    Int,
+    own_components,
+    parameter,
+    shorten,
+)
 from .imbalance import Arrival, Speed, scaled
 from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise
@@ -315,7 +321,7 @@ class Collective(Workload):
         seed: int,
         first_realization: int = 0,
         backend: str = "auto",
-        threads: int | None = None,
+        threads: Int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[npt.NDArray[np.int64], str]:
         backend = backend_named(backend)

@@ -14,7 +14,6 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 from .algorithms import Algorithm
@@ -30,6 +29,9 @@ from .fields import (
     Converted,
     Dataclass,
     Held,
+    Int,
+    IntOrText,
+    Ints,
     Taken,
     check_choice,
     check_keys,
@@ -42,7 +44,7 @@ from .fields import (
 from .imbalance import Arrival, check_arrival, check_speed
 from .network import DEFAULT_NETWORK, MAX_BYTES, Network, check_network
 from .noise import Noise
-from .noise.source import check_sources
+from .noise.source import NoiseOrText, check_sources
 from .progress import realizations_done, share_done
 from .simulate import Engine
 from .syntax import (
@@ -181,7 +183,7 @@ class Confidence(Anything[float]):
         super().__init__(help, takes="float", default=0.95, option=None)
 
 
-class Ranks(Parameter[int | str | Sequence[int], tuple[int, ...]]):
+class Ranks(Parameter[Ints, tuple[int, ...]]):
     """Numbers of ranks, ascending."""
 
     takes = "int | str | Sequence[int]"
@@ -191,7 +193,7 @@ class Ranks(Parameter[int | str | Sequence[int], tuple[int, ...]]):
         return tuple(sorted(read_ranks(value, name)))
 
 
-class Sizes(Parameter[int | str | Sequence[int], tuple[int, ...]]):
+class Sizes(Parameter[Ints, tuple[int, ...]]):
     """Message sizes in bytes, ascending."""
 
     takes = "int | str | Sequence[int]"
@@ -201,7 +203,7 @@ class Sizes(Parameter[int | str | Sequence[int], tuple[int, ...]]):
         return tuple(sorted(read_bytes(value, name)))
 
 
-class Count(Parameter[int | str, int]):
+class Count(Parameter[IntOrText, int]):
     """A whole number from `low` to `high`."""
 
     takes = "int | str"
@@ -221,7 +223,7 @@ class Seed(Count):
         super().__init__(help, more, low=0, high=MAX_SEED, **options)
 
 
-class OptionalCount(Parameter[int | str | None, int | None]):
+class OptionalCount(Parameter[IntOrText | None, int | None]):
     """A whole number from `low` to `high`, or None."""
 
     takes = "int | str | None"
@@ -321,12 +323,12 @@ class CaseParameter(Parameter[Case, Case]):
         return value.to_dict()
 
 
-class Bytes(Parameter[int | str, int]):
+class Bytes(Parameter[IntOrText, int]):
     """One message size, which the network of the question takes."""
 
     takes = "int | str"
 
-    def __set__(self, instance: object, value: int | str) -> None:
+    def __set__(self, instance: object, value: IntOrText) -> None:
         with naming_fields(self._name):
             instance.__dict__[self._name] = self._read(value, self._name, vars(instance))
 
@@ -380,9 +382,7 @@ class StatisticName(Parameter[str, str]):
         return str(value)
 
 
-class NoiseParameter(
-    Parameter[str | Path | Noise | Sequence[Noise | str | Path], tuple[Noise, ...]]
-):
+class NoiseParameter(Parameter[NoiseOrText, tuple[Noise, ...]]):
     """The sources of noise."""
 
     takes = "str | Path | Noise | Sequence[Noise | str | Path]"
@@ -450,7 +450,7 @@ class Backend(Parameter[str, str]):
         return backend_named(value)
 
 
-class Threads(Parameter[int | None, int | None]):
+class Threads(Parameter[Int | None, int | None]):
     """Threads of the CPU."""
 
     takes = "int | None"
@@ -498,7 +498,7 @@ def required(parameter: _T) -> _T:
     return parameter
 
 
-class Devices(Parameter[str | int | Sequence[int] | None, tuple[int, ...] | None]):
+class Devices(Parameter[IntOrText | Sequence[Int] | None, tuple[int, ...] | None]):
     """The GPUs of this process: numbers; () is all, None the first."""
 
     takes = "str | int | Sequence[int] | None"

@@ -36,6 +36,8 @@ from .case import (
     warn_of_unused_costs,
 )
 from .fields import (
+    Int,
+    IntOrText,
     check_choice,
     check_integer,
     digested,
@@ -299,7 +301,7 @@ class Engine:
     """
 
     backend: str = "auto"
-    threads: int | None = None
+    threads: Int | None = None
     devices: tuple[int, ...] = ()
     _lost: set[int | None] = dataclasses.field(
         default_factory=set, init=False, compare=False, repr=False
@@ -309,8 +311,8 @@ class Engine:
     def of(
         cls,
         backend: str,
-        threads: int | None = None,
-        devices: str | int | Sequence[int] | None = None,
+        threads: Int | None = None,
+        devices: IntOrText | Sequence[Int] | None = None,
     ) -> Engine:
         """Check the arguments of `simulate`; errors as there."""
         backend = backend_named(backend)
@@ -352,13 +354,13 @@ DEFAULT_ENGINE = Engine()
 
 def simulate(
     case: Case,
-    realizations: int = 1000,
-    seed: int = 0,
+    realizations: IntOrText = 1000,
+    seed: IntOrText = 0,
     backend: str = "auto",
-    threads: int | None = None,
+    threads: Int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    first_realization: int = 0,
-    devices: str | int | Sequence[int] | None = None,
+    first_realization: Int = 0,
+    devices: IntOrText | Sequence[Int] | None = None,
 ) -> Result:
     """Simulate many realizations of a case.
 
@@ -447,11 +449,11 @@ def warn_before_simulation(case: Case) -> None:
 
 def simulate_checked(
     case: Case,
-    realizations: int,
-    seed: int,
+    realizations: IntOrText,
+    seed: IntOrText,
     engine: Engine = DEFAULT_ENGINE,
     progress: Callable[[int, int], object] | None = None,
-    first_realization: int = 0,
+    first_realization: Int = 0,
 ) -> Result:
     """Simulate without a check that the noise can hit anything: callers have made it."""
     realizations, seed, first_realization = check_run_arguments(
@@ -472,7 +474,7 @@ def simulate_checked(
 _ABSENT = np.iinfo(np.int64).min  # the engine's mark of a rank that is not in a step
 
 
-def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[np.float64]:
+def ready_times(case: Case, seed: Int = 0, realization: Int = 0) -> npt.NDArray[np.float64]:
     """The ready time of every rank in every round of one realization.
 
     Parameters
@@ -523,7 +525,7 @@ def ready_times(case: Case, seed: int = 0, realization: int = 0) -> npt.NDArray[
 
 
 def noise_phases(
-    case: Case, seed: int = 0, realization: int = 0, source: int | None = None
+    case: Case, seed: Int = 0, realization: Int = 0, source: int | None = None
 ) -> npt.NDArray[np.float64]:
     """The phases of periodic noise in one realization, to check us with another program.
 
@@ -573,10 +575,10 @@ def _periodic_number(case: Case, source: int | None) -> int:
 
 def noise_intervals(
     case: Case,
-    rank: int,
+    rank: Int,
     until: Time,
-    seed: int = 0,
-    realization: int = 0,
+    seed: Int = 0,
+    realization: Int = 0,
     phase: Literal["communication", "compute"] = "communication",
 ) -> npt.NDArray[np.float64]:
     """Return when noise takes a rank's CPU in one realization, to check us with another program.

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from .answer import FIRST, Note
 from .distributions import Empirical
 from .distributions.distribution import Distribution
-from .fields import Component, counted, own_components, parameter
+from .fields import (
+    Component,
+    Int,
+    counted,
+    own_components,
+    parameter,
+)
 from .hierarchy import Hierarchy
 from .imbalance import DrawnSpeed, Speed
 from .network import Network
@@ -162,7 +168,7 @@ class Workload(ABC):
         seed: int,
         first_realization: int = 0,
         backend: str = "auto",
-        threads: int | None = None,
+        threads: Int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[npt.NDArray[np.int64], str]:
         """Simulate realizations, without a check that the noise can hit anything.

@@ -53,6 +53,45 @@ print(jc.CongestionCase(tree).ranks + 1)
 print(jf.Case(8, algorithm="ring_allreduce", network="L=1us,o=200ns").algorithm.to_dict())
 print(jf.Mixture([1, 2.5], [jf.Exponential("1us"), jf.Constant("2us")]).expected())
 """
+# What a number, numbers and noise may be given as.
+FORMS = """
+import numpy as np
+import jitterfly as jf
+import jitterfly.congestion as jc
+n, many, array = np.int64(4), [np.int64(4), np.int64(8)], np.array([4, 8])
+source, text, net = jf.PeriodicNoise("1ms", "10us"), "period=1ms,duration=10us", "L=1us,o=200ns"
+one = jf.Case("2^4", network=net, noise=source, cycles="2", message_bytes=n, compute_time=n)
+two = jf.Case(n, network=net, noise=[source, text], cycles=n, compute_time=np.float32(1e-6))
+jf.simulate(one, n, n, threads=n, first_realization=n)
+jf.simulate(two, "10", "7")
+jf.slowdown(source, many, message_bytes=n, cycles="2", realizations=n, seed=n, threads=n)
+jf.slowdown(text, array, message_bytes="1KiB", realizations="10", network=net)
+jf.slowdown([text, source], ["8", n], realizations=10)
+jf.slowdown(source, range(4, 8), realizations=10)
+jf.advise(n, network=net, message_bytes=array, noise=source, candidates=("ring",), realizations=n)
+jf.advise("4,8", network=net, message_bytes=["8", n], noise=text, realizations="40")
+jf.noise_limit("period=1ms,duration=max", many, at_most=np.float64(1.1), realizations=20)
+jf.explain(one, n, n, threads=n)
+jf.ready_times(two, n, n)
+jf.noise_intervals(two, n - 1, "1ms", seed=n)
+jf.Study("a", case=two, axes=[jf.Axis("ranks", many)], seed=n, budget=jf.RealizationBudget(max=n))
+jf.Study("a", case=two, budget=jf.RealizationBudget(min="5", max="10"))
+app = jf.ScheduleBuilder(n)
+app.calc(np.ones(4) * 1e-6, cpu=n)
+app.calc(["1us", 2e-6], ranks=[np.int64(0), np.int64(1)], name="two")
+jf.ScheduleBuilder("4").messages([(np.int64(0), np.int64(1))], "1KiB")
+jf.simulate_schedule(app.build(), net, source, realizations=n, order_checks=n, first_realization=n)
+jf.Torus(n, hop="1ns"), jf.Torus(many, hop="1ns"), jf.Torus(array, hop="1ns")
+jf.Dragonfly(groups=n, routers=n, router_hosts=n, local_hop="1ns", global_hop="1us")
+jf.Butterfly(exchanges_after=np.int64(2))
+jf.PeriodicNoise("1ms", "10us", shared=n)
+jf.LogGOPS(L="1us", o="200ns", S=n)
+jf.imbalance.SlowRanks(factor=1.2, ranks=many), jf.imbalance.SlowRanks(factor=2, ranks=array)
+jf.imbalance.SlowNodes(factor=1.2, node_ranks=n), jf.imbalance.OneLate("1ms", rank=n)
+tree = jc.FatTree(array, many)
+jc.simulate_congestion(jc.CongestionCase(tree, ranks=n), n, n), jc.bisection_bandwidth(tree, n)
+jc.FatTree.of(np.int64(144))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +140,15 @@ def test_users_pass_a_type_checker(cache, tmp_path):
     file = tmp_path / "user.py"
     file.write_text("\n".join([HEAD, *blocks, CALLS]), encoding="utf-8")
     assert told(file, cache) == []
+    file.write_text(FORMS)
+    assert told(file, cache) == []
     file.write_text(HEAD + 'jf.TraceNoise(starts=[0.1], durations=3, length="1s")\n')
     assert 'Argument "durations" to "TraceNoise"' in "\n".join(told(file, cache))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_and_noise_have_several_forms():
+    exec(FORMS, {})
 
 
 def public_classes():

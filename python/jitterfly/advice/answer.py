@@ -36,7 +36,15 @@ from ..answer import (
 from ..case import Case, begins_after, check_effective, warn_of_late_noise
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..fields import FieldError, counted, field_error, first_few, is_of_a_user, parameter
+from ..fields import (
+    FieldError,
+    IntOrText,
+    counted,
+    field_error,
+    first_few,
+    is_of_a_user,
+    parameter,
+)
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
 from ..program import message_count
@@ -170,7 +178,7 @@ class Advice(Answer):
     def _by_size(self) -> dict[tuple[int, int], AdviceCell]:
         return {(cell.ranks, cell.message_bytes): cell for cell in self.cells}
 
-    def cell(self, ranks: int | str, message_bytes: int | str) -> AdviceCell:
+    def cell(self, ranks: IntOrText, message_bytes: IntOrText) -> AdviceCell:
         """The cell of these ranks and bytes, also as text; `ValueError` if it was not asked for."""
         ranks = read_count(ranks, "ranks")
         message_bytes = read_size(message_bytes, "message_bytes", 0, MAX_BYTES)

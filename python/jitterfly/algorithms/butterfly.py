@@ -12,7 +12,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
-from ..fields import check_integer, frozen_dataclass, shorten
+from ..fields import (
+    Converted,
+    Int,
+    check_integer,
+    frozen_dataclass,
+    shorten,
+)
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, START, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks
@@ -94,7 +100,9 @@ class Butterfly(Forwarding, kind="butterfly"):
 
     added = ("mirrors", "on_demand", "patience")
 
-    exchanges_after: int | Literal["all"] = 0
+    exchanges_after: Converted[Int | Literal["all"], int | Literal["all"]] = Converted(
+        'int | "all"', 0
+    )
     copy_levels: Iterable[int] | Literal["all"] | None = None
     forward_cost: ShortSeconds = ShortSeconds(0.0)
     mirrors: Iterable[int] = (1,)

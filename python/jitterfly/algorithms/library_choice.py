@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ..fields import check_choice, did_you_mean, parameter, shorten
+from ..fields import (
+    IntOrText,
+    check_choice,
+    did_you_mean,
+    parameter,
+    shorten,
+)
 from ..hierarchy import Hierarchy
 from ..imbalance import Counts, read_counts
 from ..network import MAX_BYTES, Network, check_network
@@ -998,9 +1004,9 @@ class LibraryRules:
 
     def choice(
         self,
-        ranks: int | str,
+        ranks: IntOrText,
         network: Network | str,
-        message_bytes: int | str,
+        message_bytes: IntOrText,
         *,
         switches: bool = True,
     ) -> LibraryChoice:

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import Converted, as_integer, check_choice, check_integer, shorten
+from ..fields import (
+    Converted,
+    Int,
+    IntOrText,
+    as_integer,
+    check_choice,
+    check_integer,
+    shorten,
+)
 from ..network import MAX_BYTES
 from ..steps import (
     MAX_WINDOW,
@@ -61,24 +69,24 @@ FOLD_IN, FOLD_OUT = 62, 63
 (at most 60), so that these see the same noise in every algorithm."""
 
 
-class Count(Converted[int, int]):
+class Count(Converted[Int, int]):
     """A field of a dataclass: a whole number in a range, such as the radix of a tree."""
 
     def __init__(self, usual: int, least: int, most: int) -> None:
         super().__init__("int", usual)
         self._range = least, most
 
-    def __set__(self, instance: object, value: int) -> None:
+    def __set__(self, instance: object, value: Int) -> None:
         instance.__dict__[self._name] = check_integer(value, self._name, *self._range)
 
 
-class SegmentBytes(Converted[int | str, int]):
+class SegmentBytes(Converted[IntOrText, int]):
     """A field of a dataclass: the most bytes of a segment of a vector, 8 KiB by default."""
 
     def __init__(self, usual: int = 2**13) -> None:
         super().__init__("int | str", usual)
 
-    def __set__(self, instance: object, value: int | str) -> None:
+    def __set__(self, instance: object, value: IntOrText) -> None:
         instance.__dict__[self._name] = read_size(value, self._name, 1, MAX_BYTES)
 
 

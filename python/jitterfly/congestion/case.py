@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..fields import (
     Converted,
+    Int,
     check_choice,
     check_integer,
     check_keys,
@@ -90,7 +91,7 @@ class CongestionCase:
     perturbation: str = "rand"
     ratio: float = 0.5
     rule: str = "orcs"
-    ranks: Converted[int | None, int] = Converted("int | None", None)
+    ranks: Converted[Int | None, int] = Converted("int | None", None)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

@@ -23,6 +23,8 @@ from ..backends import (
     warn_of_cpu,
 )
 from ..fields import (
+    Int,
+    IntOrText,
     check_numbers,
     frozen_dataclass,
     shorten,
@@ -94,12 +96,12 @@ class CongestionResult:
 
 def simulate_congestion(
     case: CongestionCase,
-    realizations: int = 1000,
-    seed: int = 0,
+    realizations: IntOrText = 1000,
+    seed: IntOrText = 0,
     backend: str = "auto",
-    threads: int | None = None,
+    threads: Int | None = None,
     progress: Callable[[int, int], object] | None = None,
-    first_realization: int = 0,
+    first_realization: Int = 0,
     histogram: bool = False,
 ) -> CongestionResult:
     """Simulate many realizations: placements of the ranks, and traffic.
@@ -271,7 +273,11 @@ def _run_of(result: CongestionResult) -> tuple[int, int, int]:
 
 
 def bisection_bandwidth(
-    network: Topology, realizations: int = 1000, seed: int = 0, confidence: float = 0.95, **run: Any
+    network: Topology,
+    realizations: IntOrText = 1000,
+    seed: IntOrText = 0,
+    confidence: float = 0.95,
+    **run: Any,
 ) -> Estimate:
     """The mean of 1 / w over random bisections: half of the hosts send to the other half.
 
@@ -335,7 +341,7 @@ class Realization:
 
 
 def congestion_realization(
-    case: CongestionCase, realization: int = 0, seed: int = 0
+    case: CongestionCase, realization: Int = 0, seed: Int = 0
 ) -> Realization:
     """A realization as `simulate_congestion` draws it, to check with another program.
 
@@ -355,8 +361,8 @@ def route_messages(
     network: Topology,
     levels: Sequence[npt.ArrayLike],
     host_of_rank: npt.ArrayLike | None = None,
-    seed: int = 0,
-    realization: int = 0,
+    seed: Int = 0,
+    realization: Int = 0,
 ) -> list[npt.NDArray[np.int64]]:
     """The congestion w of given messages, with any traffic among them, all of a level at a time.
 

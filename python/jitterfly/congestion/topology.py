@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,9 +20,13 @@ from ..backends import core
 from ..fields import (
     MAX_SEED,
     Component,
+    Int,
+    IntField,
+    IntListField,
     as_integer,
     check_choice,
     check_integer,
+    frozen_dataclass,
     shorten,
     show_bound,
 )
@@ -90,7 +93,7 @@ NAMED = {
 _MAX_HEIGHT = 8
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class FatTree(Topology, kind="fat_tree"):
     """PGFT(h; m; w; p): h levels of switches above the hosts.
 
@@ -122,11 +125,11 @@ class FatTree(Topology, kind="fat_tree"):
     (1152, 336)
     """
 
-    m: Sequence[int]
-    w: Sequence[int]
+    m: IntListField
+    w: IntListField
     p: Sequence[int] | None = None
     routing: str = "d-mod-k"
-    salt: int = 0
+    salt: IntField = IntField(0)
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
@@ -157,7 +160,7 @@ class FatTree(Topology, kind="fat_tree"):
             raise ValueError("the tree must have fewer than 2^31 directed links")
 
     @classmethod
-    def of(cls, hosts: int, **options: Any) -> FatTree:
+    def of(cls, hosts: Int, **options: Any) -> FatTree:
         """A tree of 24-port switches with full bisection bandwidth: 144 to 20736 hosts.
 
         Examples

@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..distributions.parametric import Bernoulli, Constant, ExponentialOrDrawn
 from ..fields import (
     Component,
     Converted,
+    IntOrText,
     check_choice,
     check_integer,
     check_numbers,
@@ -49,7 +51,7 @@ MAX_BURSTS = 2**30  # of a rank: their draws are numbered
 TOO_SLOW = "the slowest is too slow, and the true slowdown smaller"
 AVERAGED = "on a machine its changes average out"
 
-Shared = int | str | bool
+Shared = IntOrText | bool
 """False: each rank has its own draws; "machine"; a level of a `Hierarchy`, by its name or as
 "level N"; or this many consecutive ranks share them."""
 
@@ -435,6 +437,10 @@ class HoldsField(OptionalSeconds):
 def spells(holds: float | None, work: ExpectedWork) -> float:
     """Return in how many spells, each with a draw of its own, a realization lies on average."""
     return 1.0 if holds is None else 1.0 + work.duration / to_ticks(holds)
+
+
+NoiseOrText = str | Path | Noise | Sequence[Noise | str | Path]
+"""What is taken where noise is asked for: one source or several, each of which may be text."""
 
 
 class GroupNoise(Noise):

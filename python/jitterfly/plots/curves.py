@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..fields import FloatsLike, grouped
+from ..fields import Array, grouped
 from ..results import Panel, Results, figures
 from ..results.figures import (
     axis_title,
@@ -45,7 +45,7 @@ _MIDDLE: dict[str, Any] = {"linestyle": "none", "marker": "_"}
 
 def draw_series(
     axes: Axes,
-    x: FloatsLike,
+    x: Sequence[float] | Array,
     summaries: Sequence[CellSummary | None],
     look: Look,
     bar: float | None = None,
@@ -89,7 +89,9 @@ def draw_series(
     )  # fmt: skip
 
 
-def draw_means(axes: Axes, x: FloatsLike, means: Sequence[Estimate | None], **options: Any) -> None:
+def draw_means(
+    axes: Axes, x: Sequence[float] | Array, means: Sequence[Estimate | None], **options: Any
+) -> None:
     """Draw values joined by a line, with error bars; a ring around one that has no ends.
 
     An arrow stands for the end that is not known where the other one is.

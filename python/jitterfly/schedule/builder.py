@@ -15,11 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..algorithms import Algorithm
 from ..algorithms.library_choice import LibraryRules, algorithm_for, is_library
 from ..case import Case
-from ..fields import check_integer, counted, shorten
+from ..fields import (
+    Int,
+    IntOrText,
+    check_integer,
+    counted,
+    shorten,
+)
 from ..files import check_output, write_together
 from ..goal_export import (
     MAX_MESSAGES,
@@ -112,7 +119,7 @@ class ScheduleBuilder:
     9.406 ms
     """
 
-    def __init__(self, ranks: int, *, gamma: Time = 0.0, name: str = "application") -> None:
+    def __init__(self, ranks: IntOrText, *, gamma: Time = 0.0, name: str = "application") -> None:
         self.ranks = read_count(ranks, "ranks", 1, MAX_RANKS)
         self.name = _check_text(name, "name")
         self._network = LogGOPS(L=0.0, o=0.0, gamma=gamma)
@@ -124,11 +131,11 @@ class ScheduleBuilder:
 
     def calc(
         self,
-        time: Time | Sequence[Time],
+        time: Time | Sequence[Time] | npt.NDArray[Any],
         *,
-        ranks: Iterable[int] | None = None,
+        ranks: Iterable[Int] | None = None,
         after: After = (),
-        cpu: int = 0,
+        cpu: Int = 0,
         name: str = "",
     ) -> Operations:
         """Let ranks calculate.
@@ -151,9 +158,10 @@ class ScheduleBuilder:
         Operations
         """
         chosen, label = self._read_ranks(ranks), _label(name)
-        waits = self._waits(after, cpu)
-        times: list[Any] = [time] if np.ndim(time) == 0 else list(time)  # type: ignore[arg-type]
-        if np.ndim(time) and len(times) != len(chosen):
+        waits, cpu = self._waits(after, cpu)
+        several = np.ndim(time) > 0  # type: ignore[arg-type]
+        times: list[Any] = list(time) if several else [time]  # type: ignore[arg-type]
+        if several and len(times) != len(chosen):
             raise ValueError(
                 f"time must be one, or one for each of {len(chosen)} ranks, got {len(times)}"
             )
@@ -166,11 +174,11 @@ class ScheduleBuilder:
 
     def messages(
         self,
-        pairs: Iterable[tuple[int, int]],
-        message_bytes: int | str,
+        pairs: Iterable[tuple[Int, Int]],
+        message_bytes: IntOrText,
         *,
         after: After = (),
-        cpu: int = 0,
+        cpu: Int = 0,
         name: str = "",
     ) -> Operations:
         """Send messages that are under way together, such as those of a halo exchange.
@@ -189,7 +197,7 @@ class ScheduleBuilder:
         Operations
         """
         size = read_size(message_bytes, "message_bytes", 1, _MAX_BYTES)
-        waits, label = self._waits(after, cpu), _label(name)
+        (waits, cpu), label = self._waits(after, cpu), _label(name)
         operations: dict[int, list[str]] = {}
         for pair in pairs:
             if not isinstance(pair, Sequence) or len(pair) != 2:
@@ -208,11 +216,11 @@ class ScheduleBuilder:
     def collective(
         self,
         algorithm: Algorithm | LibraryRules | str,
-        message_bytes: int | str,
+        message_bytes: IntOrText,
         *,
-        ranks: Iterable[int] | None = None,
+        ranks: Iterable[Int] | None = None,
         after: After = (),
-        cpu: int = 0,
+        cpu: Int = 0,
         name: str = "",
     ) -> Operations:
         """Let ranks take part in a collective.
@@ -237,7 +245,7 @@ class ScheduleBuilder:
         Operations
         """
         group, label = self._read_ranks(ranks), _label(name)
-        waits = self._waits(after, cpu)
+        waits, cpu = self._waits(after, cpu)
         size = read_size(message_bytes, "message_bytes", 1, _MAX_BYTES)
         if isinstance(algorithm, str) and is_library(algorithm):
             algorithm = LibraryRules(algorithm)
@@ -341,7 +349,7 @@ class ScheduleBuilder:
             schedule.marks = Marks(tuple(self._marks), of)
         return schedule
 
-    def _read_ranks(self, ranks: Iterable[int] | None) -> Sequence[int]:
+    def _read_ranks(self, ranks: Iterable[Int] | None) -> Sequence[int]:
         """Return the ranks that are given, once they are checked, or all ranks."""
         if ranks is None:
             return range(self.ranks)
@@ -364,15 +372,15 @@ class ScheduleBuilder:
                 f"operations must be what this builder's calls returned, got {shorten(operations)}"
             )
 
-    def _waits(self, after: After, cpu: int) -> dict[int, list[int]]:
-        """Return by rank the operations that a call has to wait for; `cpu` is checked as well."""
-        check_integer(cpu, "cpu", 0, MAX_CPUS - 1)
+    def _waits(self, after: After, cpu: Int) -> tuple[dict[int, list[int]], int]:
+        """Return by rank the operations that a call has to wait for, and the CPU."""
+        cpu = check_integer(cpu, "cpu", 0, MAX_CPUS - 1)
         waits: dict[int, list[int]] = {}
         for operations in after if isinstance(after, Sequence) else [after]:
             self._check_own(operations)
             for rank, numbers in operations.numbers.items():
                 waits.setdefault(rank, []).extend(numbers)
-        return waits
+        return waits, cpu
 
     def _added(self, ranks: Iterable[int], cpu: int) -> Operations:
         """Return the operations that were just added on some ranks."""

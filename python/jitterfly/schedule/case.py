@@ -19,7 +19,14 @@ import numpy.typing as npt
 from .. import find_noise_files
 from ..backends import backend_named, check_run_arguments, core
 from ..case import read_parts
-from ..fields import Converted, check_choice, check_keys, check_present, frozen_dataclass
+from ..fields import (
+    Converted,
+    Int,
+    check_choice,
+    check_keys,
+    check_present,
+    frozen_dataclass,
+)
 from ..find_noise_files import FileField, FileName
 from ..hierarchy import Hierarchy
 from ..imbalance import SpeedOrText, check_ranks, check_speed
@@ -255,7 +262,7 @@ class ScheduleCase(Workload):
         seed: int,
         first_realization: int = 0,
         backend: str = "auto",
-        threads: int | None = None,
+        threads: Int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[npt.NDArray[np.int64], str]:
         engine = "cuda" if backend_named(backend) == "cuda" else "cpu"

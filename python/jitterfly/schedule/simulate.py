@@ -17,7 +17,12 @@ import numpy.typing as npt
 from .. import memory
 from ..backends import backend_named, check_device_memory, check_run_arguments, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
-from ..fields import MAX_REALIZATIONS, shorten, stacklevel_of_user
+from ..fields import (
+    MAX_REALIZATIONS,
+    Int,
+    shorten,
+    stacklevel_of_user,
+)
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks
 from ..network import LogGOPS, Network, check_network
@@ -231,7 +236,7 @@ def execute(
     realizations: int,
     seed: int,
     first_realization: int,
-    threads: int | None,
+    threads: Int | None,
     order: str,
     engine: str,
     progress: Callable[[int, int], object] | None = None,
@@ -249,11 +254,13 @@ def execute(
     if engine == "cuda":
         check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
     else:
-        needed = bytes_in_flight(schedule, compiled, sources, realizations, threads or 0, order)
+        needed = bytes_in_flight(
+            schedule, compiled, sources, realizations, int(threads or 0), order
+        )
     memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
     with reporting(progress, realizations, engine) as report:
         raw = core.simulate_schedule(
-            plan, program, seed, first_realization, realizations, threads or 0, report,
+            plan, program, seed, first_realization, realizations, int(threads or 0), report,
             arrival_order=order == "arrival", backend=engine,
         )  # fmt: skip
     check_times(raw[:, :1])

@@ -24,7 +24,14 @@ from ..case import (
     warn_of_unused_costs,
 )
 from ..distributions import Distribution
-from ..fields import MAX_REALIZATIONS, as_float, is_real_number, shorten
+from ..fields import (
+    MAX_REALIZATIONS,
+    IntOrTextField,
+    as_float,
+    frozen_dataclass,
+    is_real_number,
+    shorten,
+)
 from ..noise import Noise
 from ..observables import Column, MeasureFamily, Observable
 from ..progress import counted_progress
@@ -36,7 +43,7 @@ from .axes import Axis, AxisValue, Frozen, Variant, get_path, rule_reads, thaw
 _FEW = 100  # fewer tell little, and nothing about rare noise
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class RealizationBudget:
     """The number of realizations per cell: as `rank_rounds` pays for, between `min` and `max`.
 
@@ -59,8 +66,8 @@ class RealizationBudget:
     20000
     """
 
-    min: int = None  # type: ignore[assignment]
-    max: int = None  # type: ignore[assignment]
+    min: IntOrTextField = None  # type: ignore[assignment]
+    max: IntOrTextField = None  # type: ignore[assignment]
     rank_rounds: float = float("inf")
     raw_bytes: int = 2**26
 

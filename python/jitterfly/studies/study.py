@@ -28,10 +28,14 @@ from ..fields import (
     MAX_SEED,
     Component,
     Converted,
+    Int,
+    IntField,
+    IntOrText,
     check_choice,
     check_kinds,
     counted,
     did_you_mean,
+    frozen_dataclass,
     is_real_number,
     shared_components,
     shorten,
@@ -131,7 +135,7 @@ class StudyResult(Protocol):
         """The study's figure, or another one."""
 
 
-@dataclass(frozen=True)
+@frozen_dataclass()
 class Study:
     """Many cases, what is observed of them, and how precisely.
 
@@ -200,7 +204,7 @@ class Study:
     source: str = ""
     figure: str = ""
     claims: Sequence[str] = ()
-    seed: int = 0
+    seed: IntField = IntField(0)
     # What follows from the rest. `dataclasses.replace` hands it on, so that the same cases with
     # another seed or budget are not built again.
     _origin: _Origin = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
@@ -295,12 +299,12 @@ class Study:
         out: str | Path | None = None,
         *,
         executor: Executor | None = None,
-        workers: str | int | None = None,
+        workers: IntOrText | None = None,
         backend: str = "auto",
-        threads: int | None = None,
-        devices: str | int | Sequence[int] | None = "all",
-        realizations: int | None = None,
-        seed: int | None = None,
+        threads: Int | None = None,
+        devices: IntOrText | Sequence[Int] | None = "all",
+        realizations: Int | None = None,
+        seed: Int | None = None,
         targets: Sequence[Target | str] | None = None,
         force: bool = False,
         on_error: str = "stop",

@@ -48,6 +48,8 @@ from ..executors import Unfinished, WorkersBroken, engine_of_process
 from ..faster_algorithm import algorithm_cautions
 from ..fields import (
     MAX_REALIZATIONS,
+    Int,
+    IntOrText,
     check_choice,
     check_integer,
     counted,
@@ -87,7 +89,7 @@ class Batch:
     count: int
     measures: tuple[Measure, ...] | None
     backend: str = "auto"
-    threads: int | None = None
+    threads: Int | None = None
 
     def __reduce__(self) -> tuple[type[PackedBatch], tuple[bytes, str]]:
         # With cloudpickle where an executor has brought it (Dask's does): that takes along a class
@@ -239,7 +241,7 @@ class CellRun:
                 raise RuntimeError(f"{self.cell.name}: nothing to run up to {self.decision.next}")
         self.missing = sum(count for _, count in self.todo)
 
-    def next_batch(self, seed: int, backend: str, threads: int | None) -> Batch | None:
+    def next_batch(self, seed: int, backend: str, threads: Int | None) -> Batch | None:
         """Cut the next batch off; None while there is nothing to cut it from."""
         if not self.todo or self.failed:
             return None
@@ -512,7 +514,7 @@ class BatchDispatcher:
         # in the middle of that it may end in a RuntimeError.
         self.done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
 
-    def run(self, executor: Executor, backend: str, threads: int | None) -> None:
+    def run(self, executor: Executor, backend: str, threads: Int | None) -> None:
         """Go on until every cell is done."""
         batches = self._batches(executor, backend, threads)
         ask = -math.inf
@@ -541,7 +543,7 @@ class BatchDispatcher:
                 future.cancel()
 
     def _batches(
-        self, executor: Executor, backend: str, threads: int | None
+        self, executor: Executor, backend: str, threads: Int | None
     ) -> Iterator[tuple[CellRun, Batch] | None]:
         """The next batch each time, None while there is none before another one comes back."""
         todo = [run for run in self.runs if not run.done]
@@ -627,13 +629,13 @@ def run(
     out: str | Path,
     *,
     executor: Executor | None = None,
-    workers: str | int | None = None,
+    workers: IntOrText | None = None,
     shard: Shard | str | None = None,
     backend: str = "auto",
-    threads: int | None = None,
-    devices: str | int | Sequence[int] | None = "all",
-    realizations: int | None = None,
-    seed: int | None = None,
+    threads: Int | None = None,
+    devices: IntOrText | Sequence[Int] | None = "all",
+    realizations: Int | None = None,
+    seed: Int | None = None,
     targets: Sequence[str | Target] | None = None,
     force: bool = False,
     on_error: str = "stop",
@@ -816,8 +818,8 @@ def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
 
 def overridden(
     study: Study,
-    realizations: int | None = None,
-    seed: int | None = None,
+    realizations: Int | None = None,
+    seed: Int | None = None,
     targets: Sequence[str | Target] | None = None,
 ) -> Study:
     """The study with what is set in place of its own; it checks itself again."""
