@@ -254,6 +254,10 @@ class DelayByCause(Answer):
         What is on the path, and so what a cause adds to it, depends on all noise that is drawn.
         """
 
+    def _most(self) -> dict[str, float]:
+        """Return the longest delay by causes that are given, seconds."""
+        return {}
+
     @abstractmethod
     def _noise(self) -> tuple[Noise, ...]:
         """The sources of noise."""
@@ -280,7 +284,7 @@ class DelayByCause(Answer):
         realizations met has an interval that says so. A delay that is the same in all of them, by
         what is given or by the only source, met all of them: its interval allows for others.
         """
-        varies, delaying = self._varies(), self._delaying()
+        varies, delaying, most = self._varies(), self._delaying(), self._most()
         alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED, LINKS}
         means = []
         for cause, own in zip(self.causes, self.ticks.T, strict=True):
@@ -289,6 +293,7 @@ class DelayByCause(Answer):
             mean = self._mean(
                 own, confidence, noisy=varies[cause], lower_bound=least, noise_free=met
             )
+            mean = mean.bounded(None, most.get(cause, np.inf))
             recorded = self._recorded(cause)
             means.append(mean if recorded is None else recorded.allow(mean, 0.0).bounded(least))
         return self._cause_rows(self.causes, self.ticks, means)
@@ -537,8 +542,25 @@ class Explanation(DelayByCause):
         acts[SPEED] = not self.case.why_speed_is_ineffective()
         return {cause: drawn and acts.get(cause, True) for cause in self.causes}
 
+    def _most(self) -> dict[str, float]:
+        # A path has one arrival and one compute phase of each cycle.
+        case, most = self.case, {}
+        if case.arrival is not None:
+            longest = case.arrival.delays(case.ranks, case.cycles).max(axis=1)
+            most[ARRIVAL] = float(from_ticks(longest.sum() * (case.cycles // len(longest))))
+        if case.speed is not None:
+            slowest = float(case.speed.of_ranks(case.ranks).max())
+            most[SPEED] = case.cycles * case.compute_time * (slowest - 1)
+        return most
+
     def _noise(self) -> tuple[Noise, ...]:
         return self.case.noise
+
+    def _given_in_words(self) -> list[str]:
+        """Say what the intervals of given delays are of, where they have any."""
+        named = [cause for cause in (ARRIVAL, SPEED, LINKS) if self._varies().get(cause)]
+        return [f"{' and '.join(named)}: given; the interval is of what of it is on the critical "
+                "path, as noise may make another path the longest"] if named else []  # fmt: skip
 
     def _network_and_speed(self) -> tuple[Network, Speed | None]:
         return self.case.network, self.case.speed
@@ -567,7 +589,7 @@ class Explanation(DelayByCause):
             *notes_of("library", self._library_in_words(), PICTURE),
             *notes_of("question", self._question_in_words(), PICTURE),
             Note("realizations", self._realizations_in_words(), PICTURE),
-            *notes_of("shares", [ADD_UP, SHARES]),
+            *notes_of("shares", [ADD_UP, SHARES, *self._given_in_words()]),
             Note("culprits", self._culprits_in_words(), PICTURE),
             *notes_of("recording", RecordedNoise.of_case(case).in_words()),
             *notes_of("doubt", case.doubts()),

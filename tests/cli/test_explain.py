@@ -60,6 +60,47 @@ def test_ranks_and_the_path(tmp_path, monkeypatch, capsys):
     assert "missing" in capsys.readouterr().err
 
 
+GOAL = """num_ranks 2
+rank 0 {
+a: calc 500000
+b: send 8b to 1
+b requires a
+}
+rank 1 {
+a: recv 8b from 0
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["explain", *CASE], "explain"),
+        (["explain", "two.goal"], "explain"),
+        (["compare-measured", "times.txt", *CASE], "compare_measured"),
+    ],
+)
+def test_an_answer_goes_into_a_directory(tmp_path, monkeypatch, capsys, command, name):
+    """As those of `slowdown` and `predict` do: table, JSON and picture, which a report takes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.goal").write_text(GOAL)
+    (tmp_path / "times.txt").write_text("\n".join(["7e-6"] * 90 + ["2e-5"] * 10))
+    given = [*command, "--noise", "period=1ms,duration=10us", "-q", "--out", "a"]
+    assert main([*given, "--realizations", "50"]) == 0
+    written = ", ".join(f"a/{name}.{ending}" for ending in ("csv", "json", "png"))
+    assert capsys.readouterr().out.endswith(f"\nwritten: {written}\n")
+    assert main([*given, "--realizations", "60", "--picture", "b.png"]) == 0  # the same question
+    assert "b.png" in capsys.readouterr().out
+    assert main([*given, "--seed", "1"]) == 2
+    assert "(its seed is 0, here it is 1)" in capsys.readouterr().err
+    assert main([*given, "--seed", "1", "--force"]) == 0
+    assert json.loads((tmp_path / "a" / f"{name}.json").read_text())["seed"] == 1
+    assert main([*given[:-2], "--force"]) == 2
+    assert "--force is for --out DIR" in capsys.readouterr().err
+    assert main(["report", "a", "--out", "page.html"]) == 0
+    assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
 def test_a_late_rank_by_options(capsys):
     arrival = ["--arrival", "kind=one_late,delay=1ms,rank=7"]
     found = as_json(capsys, "explain", *CASE, *arrival, "--realizations", "2")

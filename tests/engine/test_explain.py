@@ -213,6 +213,28 @@ def test_what_is_given_is_no_certainty_beside_what_is_drawn():
     assert beside.mean.low < beside.mean.value < beside.mean.high
 
 
+@pytest.mark.parametrize(
+    ("given", "cycles", "most"),
+    [
+        ({"arrival": imbalance.OneLate("1ms", 7)}, 1, 1e-3),
+        ({"arrival": imbalance.OneLate("20us", 7)}, 5, 1e-4),
+        ({"arrival": imbalance.GivenArrival([[0] * 15 + [1e-3 * k] for k in (1, 2, 3)])}, 3, 6e-3),
+        ({"speed": imbalance.SlowRanks(1.5, [3]), "compute_time": "1ms"}, 4, 2e-3),
+    ],
+)
+def test_what_is_given_adds_no_more_than_that(given, cycles, most):
+    """Few realizations leave open how often it is on the path, not how long it is."""
+    noise = [jf.PeriodicNoise("1ms", "10us")]
+    case = jf.Case(16, network=NETWORK, noise=noise, cycles=cycles, **given)
+    found = jf.explain(case, 20)
+    mean = found.rows()[0].mean
+    assert found.ticks[:, 0].max() <= most * 1e12
+    assert 0 < mean.low < mean.value <= mean.high <= most * (1 + 1e-12)
+    cause = found.causes[0]
+    assert [note for note in found.notes() if note.startswith(f"{cause}: given; the interval is")]
+    assert not any(": given; " in note for note in jf.explain(replace(case, noise=[]), 2).notes())
+
+
 def test_a_late_rank_is_to_blame():
     case = jf.Case(64, network=NETWORK, algorithm=jf.DisseminationBarrier(),
                    arrival=imbalance.OneLate("1ms", rank=7))  # fmt: skip

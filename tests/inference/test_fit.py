@@ -288,6 +288,7 @@ def test_two_points_bound_little():
     assert found.probability.low == 0
     assert not found.intervals
     assert "no upper end" in told(found)
+    assert "tells the mean delay of a step alone, which is p times D" in told(found)
     assert "as many parameters as points" in told(found)
 
 

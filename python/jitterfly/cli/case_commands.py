@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,10 +67,8 @@ from .output import (
     long_times_refused,
     prepare_out,
     print_json,
-    print_report,
     show_phases,
     tell,
-    write_with_picture,
 )
 from .run import executing_schedule, refuse_options
 
@@ -299,10 +298,11 @@ def add_explain(commands: Any) -> None:
     add_case(parser, "?")
     add_parameters(parser, CaseOptions, ExplainQuestion, file=True)
     add = parser.add_argument
-    add_picture(parser)
+    add_picture(parser, "the picture alone")
     add("--ranks-csv", type=Path, metavar="FILE", help="what each rank did with its time, all of "
         "them; the table and --json have those that wait least and most for others")  # fmt: skip
     _add_schedule_options(parser)
+    add_out(parser)
     add_json(parser)
     parser.set_defaults(run=_run_explain)
 
@@ -316,6 +316,7 @@ def _run_explain(chosen: argparse.Namespace) -> None:
         return
     started = time.monotonic()
     check_files(chosen, _FILES)
+    check_force(chosen)
     asked = values_of(chosen, ExplainQuestion, {})
     # One realization has no intervals: a table of them would be empty.
     integer(chosen.realizations, "realizations", 2, MAX_REALIZATIONS)
@@ -329,15 +330,16 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     rules = library(chosen) if chosen.file is None else None
     if chosen.realizations is None:
         asked["realizations"] = _realizations_for(case)
+    asked |= {"case": case, "seed": seed}
+    about = {**ExplainQuestion(**asked).to_dict(), "cell": where or None}
+    prepare_out(chosen, "explain", about, list(ExplainQuestion.parameters(EFFORT)))
     with show_phases(begun=started) as phases, without_warnings_of_doubts():
 
         def show(done: int, count: int) -> None:
             phases(f"following {case.ranks:,} ranks in {count:,} realizations", done, count)
 
-        explanation = replace(
-            explain(**{**asked, "case": case, "seed": seed, "progress": show}), library=rules
-        )
-    give_answer(explanation, chosen, _FILES, started, cell=where or None)
+        explanation = replace(explain(**asked, progress=show), library=rules)
+    give_answer(explanation, chosen, _FILES, started, "explain", **about)
 
 
 def _realizations_for(case: Case) -> int:
@@ -395,9 +397,11 @@ def _explain_path(
     """Explain the schedule in a file and give the answer; `where` names the cell of a study."""
     from ..schedule import explain_schedule as explain
     from ..schedule.explain import ScheduleExplainQuestion
+    from ..schedule.result import machine_as_json
 
     started = time.monotonic()
     check_files(chosen, _EXPLAINED_FILES)
+    check_force(chosen)
     asked = values_of(chosen, ScheduleExplainQuestion, known)
     if chosen.realizations is None and chosen.slowest is not None:
         asked["realizations"] = 1000
@@ -407,8 +411,11 @@ def _explain_path(
         def show(done: int, count: int) -> None:
             phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
 
+        question = ScheduleExplainQuestion(**asked)
+        about = {**machine_as_json(question), "slowest": question.slowest, "cell": where or None}
+        prepare_out(chosen, "explain", about, ())
         explanation = explain(**asked, progress=show)
-    give_answer(explanation, chosen, _EXPLAINED_FILES, started, cell=where or None)
+    give_answer(explanation, chosen, _EXPLAINED_FILES, started, "explain", **about)
 
 
 def add_compare_measured(commands: Any) -> None:
@@ -427,7 +434,8 @@ def add_compare_measured(commands: Any) -> None:
     add("measured", type=Path, metavar="MEASURED")
     add_case(parser, "?")
     add_parameters(parser, CaseOptions, CompareMeasuredQuestion, file=True)
-    add_picture(parser)
+    add_out(parser)
+    add_picture(parser, "the picture alone")
     add_json(parser)
     parser.set_defaults(run=_run_compare_measured)
 
@@ -457,24 +465,27 @@ def _run_compare_measured(chosen: argparse.Namespace) -> None:
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
+    check_force(chosen)
     asked = values_of(chosen, CompareMeasuredQuestion, {})
     collective, ranks, bytes_ = _chosen_rows(chosen)
     any_case, seed, where = case_of(chosen)
     case = require_collective(any_case, chosen.file)
+    asked |= {
+        "measured": chosen.measured,
+        "case": case,
+        "collective": collective,
+        "ranks": ranks,
+        "message_bytes": bytes_,
+        "library": None if chosen.file is not None else library(chosen),
+        "seed": seed,
+    }
+    about = {**CompareMeasuredQuestion(**asked).to_dict(), "cell": where or None}
+    about["asked_clock"] = about.pop("clock")  # the answer has the clock that was taken
+    prepare_out(chosen, "compare_measured", about, list(CompareMeasuredQuestion.parameters(EFFORT)))
     with show_phases(begun=started) as phases:
-        given = {
-            "measured": chosen.measured,
-            "case": case,
-            "collective": collective,
-            "ranks": ranks,
-            "message_bytes": bytes_,
-            "library": None if chosen.file is not None else library(chosen),
-            "seed": seed,
-            "progress": lambda done, count: phases("simulating", done, count),
-        }
-        found = compare_measured(**{**asked, **given})
-    which = {"case": case.to_dict(), "cell": where or None, "seed": seed}
-    give_answer(found, chosen, PICTURE, started, **which)
+        progress = partial(phases, "simulating")
+        found = compare_measured(**asked, progress=progress)
+    give_answer(found, chosen, PICTURE, started, "compare_measured", **about)
 
 
 def add_predict(commands: Any) -> None:
@@ -514,12 +525,7 @@ def _run_predict(chosen: argparse.Namespace) -> None:
         tell_machine(chosen, asked)
         with long_times_refused():
             found = answer_prediction(asked)
-    print_report(found.report(), chosen)
-    written = write_with_picture(found, "predict", asked, chosen)
-    if chosen.json:
-        print_json("predict", **{**question, **found.to_dict()}, written=written)
-    elif written:
-        print(f"\nwritten: {', '.join(map(str, written))}")
+    give_answer(found, chosen, PICTURE, started, "predict", **question)
 
 
 def add_trace(commands: Any) -> None:

@@ -117,19 +117,29 @@ def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
 
 
 def give_answer(
-    answer: Answer, chosen: argparse.Namespace, writers: Writers, begun: float, **asked: Any
+    answer: Answer,
+    chosen: argparse.Namespace,
+    writers: Writers,
+    begun: float,
+    name: str = "",
+    **asked: Any,
 ) -> None:
     """Print an answer, write the files that options ask for, and say which; or print JSON.
 
     `asked` is for the JSON: what the answer does not say itself. A `cell` of a study is also said
-    above the text.
+    above the text. `name` is that of the files in the directory of `--out`.
     """
     head = [f"cell of the study: {asked['cell']}", ""] if asked.get("cell") else []
     print_report([*head, *answer.report()], chosen)
     with show_phases(begun) as phases:
-        written = write_files(chosen, answer, writers, phases)
+        written = []
+        if name:
+            phases("drawing the picture")
+            written = write_with_picture(answer, name, asked, chosen)
+            writers = {option: one for option, one in writers.items() if option != "picture"}
+        written += write_files(chosen, answer, writers, phases)
     if chosen.json:
-        print_json(chosen.command, **asked, **answer.to_dict(), written=written)
+        print_json(chosen.command, **{**asked, **answer.to_dict()}, written=written)
     elif written:
         print("\nwritten: " + ", ".join(map(str, written)))
 
@@ -358,14 +368,14 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def write_with_picture(
-    answer: Answer, name: str, question: Any, chosen: argparse.Namespace
+    answer: Answer, name: str, asked: Mapping[str, Any], chosen: argparse.Namespace
 ) -> list[Path]:
     """Write what `--out` and `--picture` ask for: table, JSON and pictures; return their paths."""
     from ..plots import draw
 
     written, pictures = [], [] if chosen.picture is None else [chosen.picture]
     if chosen.out is not None:
-        written = write_answer(chosen.out, name, answer, question.to_dict())
+        written = write_answer(chosen.out, name, answer, asked)
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:

@@ -91,7 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
         with show_phases(begun=started) as phases:
             if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
                 phases("drawing the picture")
-            written = write_with_picture(answer, name, question, chosen)
+            written = write_with_picture(answer, name, question.to_dict(), chosen)
     if chosen.json:
         print_json("slowdown", **{**question.to_dict(), **answer.to_dict()}, written=written)
     elif written:

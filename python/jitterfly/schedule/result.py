@@ -595,16 +595,20 @@ def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[
 
 def question_as_json(answer: Any) -> dict[str, Any]:
     """Return what was simulated, for programs: the same of a run and of an explanation."""
-    schedule = answer.schedule
+    realizations, doubts = len(answer.ticks), list(answer.doubts)
+    return {**machine_as_json(answer), "realizations": realizations, "doubts": doubts}
+
+
+def machine_as_json(asked: Any) -> dict[str, Any]:
+    """Return schedule, machine, noise and seed of a question or an answer, for programs."""
+    schedule = asked.schedule
     return {
         "schedule": {"name": schedule.name, "ranks": schedule.ranks, "cpus": schedule.cpus,
                      "operations": schedule.operations, "messages": schedule.messages},
-        "network": answer.network.to_dict(),
-        "speed": None if answer.speed is None else answer.speed.to_dict(),
-        "noise": [one.to_dict() for one in answer.noise],
-        "seed": answer.seed,
-        "realizations": len(answer.ticks),
-        "doubts": list(answer.doubts),
+        "network": asked.network.to_dict(),
+        "speed": None if asked.speed is None else asked.speed.to_dict(),
+        "noise": [one.to_dict() for one in asked.noise],
+        "seed": asked.seed,
     }  # fmt: skip
 
 

@@ -195,8 +195,10 @@ class Estimate:
         """The part that it may lack of noise that is too rare for its realizations."""
         return sum(one.above for one in self.caveats if one.code == RARE_NOISE)
 
-    def bounded(self, lower_bound: npt.ArrayLike | None) -> Estimate:
-        """The interval without what lies below a bound that the true value is known to keep.
+    def bounded(
+        self, lower_bound: npt.ArrayLike | None, upper_bound: npt.ArrayLike = np.inf
+    ) -> Estimate:
+        """The interval without what lies beyond bounds that the true value is known to keep.
 
         It holds the true value exactly where the whole interval does, so that it covers as often.
         An end that is not known stays infinite. None bounds nothing.
@@ -206,12 +208,12 @@ class Estimate:
         >>> print(mean([1.0] * 39 + [9.0]).bounded(1.0))
         1.2 [1, 3.576] (skewed: rests on about 1 rare event)
         """
-        if lower_bound is None:
-            return self
-        # The mean of samples that all lie at the bound may be rounded to below it.
-        least = np.minimum(lower_bound, self.value)
+        # The mean of samples that all lie at a bound may be rounded to beyond it.
+        least = np.minimum(-np.inf if lower_bound is None else lower_bound, self.value)
         low = np.where(np.isfinite(self.low), np.maximum(self.low, least), self.low)
-        return replace(self, low=low)
+        most = np.maximum(upper_bound, self.value)
+        high = np.where(np.isfinite(self.high), np.minimum(self.high, most), self.high)
+        return replace(self, low=low, high=high)
 
 
 def in_order(quantiles: Iterable[Estimate]) -> list[Estimate]:

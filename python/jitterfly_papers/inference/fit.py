@@ -634,8 +634,8 @@ def _about_intervals(fitted: Fit) -> list[str]:
     else:
         lines = [WITHOUT_ERRORS]
     if math.isinf(fitted.delay.high):
-        lines.append("D has no upper end: longer and rarer noise fits as well; what the curve "
-                     "knows is p D")  # fmt: skip
+        lines.append("D has no upper end: longer and rarer noise fits as well; the curve tells the "
+                     "mean delay of a step alone, which is p times D")  # fmt: skip
     if fitted.delay.low == 0 and not fitted.delay.fixed:
         lines.append("D may be 0: the curve shows no noise that can be told from none")
     if fitted.step.low == 0 and fitted.probability.high == 1 and not fitted.step.fixed:
