@@ -661,6 +661,9 @@ def _comparable(value: object) -> object:
     return type(value), "nan" if isinstance(value, float) and math.isnan(value) else value
 
 
+_SHOWN_IN = "congestion", "imbalance"  # their classes are not in `jitterfly` itself
+
+
 class Component(Dataclass):
     """An exchangeable part of a case (algorithm, network, noise), chosen by its `kind`.
 
@@ -673,10 +676,22 @@ class Component(Dataclass):
     kind: ClassVar[str]
     other_words: ClassVar[Mapping[str, str]] = {}
     """What to write for words that are no field of any kind."""
+    goes_to: ClassVar[str] = ""
+    """What takes one of a family: help() of each of its classes says so before their parameters."""
+    example: ClassVar[str] = ""
+    """How, with `{}` for the class."""
     _kinds: ClassVar[dict[str, type[Component]]]
 
     def __init_subclass__(cls, kind: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if cls.goes_to and vars(cls).get("__doc__") and cls.__module__.startswith(f"{_PACKAGE}."):
+            text = inspect.cleandoc(str(cls.__doc__))
+            about, heading, sections = re.split(r"(\n\n(?=\w+\n---)|$)", text, maxsplit=1)
+            module = cls.__module__.split(".")[1]
+            where = f"jf.{module}" if module in _SHOWN_IN else "jf"
+            made = cls.example.format(f"{where}.{cls.__name__}(...)")
+            such = f", such as\n``{made}``" if kind is not None else ""
+            cls.__doc__ = f"{about}\n\n{cls.goes_to}{such}.{heading}{sections}"
         if Component in cls.__bases__:
             cls._kinds = {}
         if kind is not None:

@@ -55,6 +55,9 @@ class Distances(Component, ABC):
     outermost one of a `Hierarchy`, such as nodes, or its ranks where it has one level.
     """
 
+    goes_to = "It is the `distances` of a `Hierarchy`"
+    example = "jf.Hierarchy([(8, inner), outer], distances={})"
+
     @property
     @abstractmethod
     def hosts(self) -> int:

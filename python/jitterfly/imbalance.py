@@ -88,6 +88,9 @@ class Arrival(Component, ABC):
     not lengthen it.
     """
 
+    goes_to = "It is the `arrival` of `Case` and of questions"
+    example = 'jf.Case(64, network="L=1us,o=200ns", arrival={})'
+
     @abstractmethod
     def delays(self, ranks: int, cycles: int) -> Ticks:
         """The lateness of each rank.
@@ -254,6 +257,9 @@ class Speed(Component, ABC):
     `Case.G_factor` it is that of the latency, or of the time of a byte, of messages from and to
     the rank: of a slow cable or network card.
     """
+
+    goes_to = "It is the `speed`, `L_factor` or `G_factor` of `Case` and of questions"
+    example = 'jf.Case(64, network="L=1us,o=200ns", speed={})'
 
     @abstractmethod
     def of_ranks(self, ranks: int) -> npt.NDArray[np.float64]:
@@ -472,6 +478,9 @@ class Counts(Component, ABC):
     An element has the `message_bytes` of the case. Counts may be 0.
     """
 
+    goes_to = "It is the `counts` of an irregular algorithm and of `LibraryRules`"
+    example = "jf.RingAllgatherv(counts={})"
+
     @abstractmethod
     def of_ranks(self, ranks: int) -> npt.NDArray[np.int64]:
         """The count of each rank, shape (ranks,): what it contributes, or gets.
@@ -680,6 +689,9 @@ def read_counts(value: Any) -> Counts:
 
 class Hosts(Component, ABC):
     """Base of what limits a source of noise to some hosts: the ranks that it acts on."""
+
+    goes_to = "It is the `hosts` of a source of noise"
+    example = 'jf.PeriodicNoise("1ms", "10us", hosts={})'
 
     @abstractmethod
     def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:

@@ -91,6 +91,9 @@ class SecondsPerByte(Seconds):
 class Network(Component, ABC):
     """Base of all networks."""
 
+    goes_to = "It is the `network` of `Case` and of all questions"
+    example = "jf.Case(64, network={})"
+
     smallest_message: ClassVar[int] = 0
     has_levels: ClassVar[bool] = False
     """Whether messages differ in their costs by where their ranks are (`Hierarchy`)."""

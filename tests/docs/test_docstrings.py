@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.paths import ROOT
 
 import jitterfly
 from jitterfly.algorithms.candidates import COLLECTIVES, LIBRARIES, known
+from jitterfly.fields import Component
 from jitterfly.observables import Observable
 from jitterfly.syntax import HELP
 
@@ -60,6 +62,39 @@ def test_docstrings_begin_with_a_verb_or_a_noun():
     files = list((ROOT / "python").rglob("*.py"))
     assert len(files) > 100
     assert [line for path in files for line in clauses(path)] == []
+
+
+def public_classes():
+    for place in ("jf", "jf.imbalance", "jf.congestion", "jf.measured"):
+        module = eval(place, {"jf": jitterfly})
+        for name in module.__all__:
+            if inspect.isclass(getattr(module, name)):
+                yield f"{place}.{name}", getattr(module, name)
+
+
+def test_a_class_that_is_passed_to_something_says_to_what():
+    classes = dict(public_classes())
+    parts = {name: one for name, one in classes.items() if issubclass(one, Component)}
+    assert len(parts) > 100
+    for name, one in parts.items():
+        text = " ".join(inspect.getdoc(one).split())
+        assert "It is " in one.goes_to
+        assert one.goes_to in text, name
+        assert text.count(one.goes_to) == 1, name
+        if hasattr(one, "kind"):
+            assert f"{name}(...)" in text, name
+    others = ["jf.Axis", "jf.RealizationBudget", "jf.Target", "jf.LibraryRules", "jf.Schedule",
+              "jf.measured.Detours", "jf.congestion.CongestionCase"]  # fmt: skip
+    texts = [inspect.getdoc(classes[name]) for name in [*parts, *others]]
+    examples = [found for text in texts for found in re.findall(r"``(jf\.[^`]*\(.*?)``", text)]
+    assert all(re.search(r"``jf\.", inspect.getdoc(classes[name])) for name in others)
+    assert len(examples) > 100
+    for example in set(examples):
+        for call in ast.walk(ast.parse(example)):
+            if isinstance(call, ast.Call):  # it takes what it is said to take
+                taker = eval(ast.unparse(call.func), {"jf": jitterfly})
+                taken = inspect.signature(taker).parameters
+                assert {keyword.arg for keyword in call.keywords} <= set(taken), example
 
 
 def test_there_are_docstring_examples():

@@ -90,6 +90,9 @@ class Algorithm(Component, ABC):
     `added`: fields that are younger than records on disk.
     """
 
+    goes_to = "It is the `algorithm` of `Case` and of questions, or one of `own` of `advise`"
+    example = 'jf.Case(64, algorithm={}, network="L=1us,o=200ns")'
+
     added: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

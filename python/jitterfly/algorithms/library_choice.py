@@ -942,6 +942,9 @@ LIBRARY_NAMES = (*_LIBRARIES, *_NEWEST)
 class LibraryRules:
     """The rules by which a library chooses the algorithm of a collective.
 
+    They are the `algorithm` of a question:
+    ``jf.slowdown(noise, 64, algorithm=jf.LibraryRules(...))``.
+
     Parameters
     ----------
     name : str

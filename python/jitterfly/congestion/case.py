@@ -43,6 +43,9 @@ RULES = (*SLOWED, "bandwidth")
 class CongestionCase:
     """A situation: a pattern of messages among random hosts, and others' traffic.
 
+    `simulate_congestion` takes it:
+    ``jf.congestion.simulate_congestion(jf.congestion.CongestionCase(...))``.
+
     In every realization the ranks are placed on hosts at random. Ranks 0 ... z - 1 run the
     pattern, ranks z ... `ranks` - 1 the perturbing one, level by level together; the congestion w
     of a message is the largest number of messages on one edge of its route, host links included.

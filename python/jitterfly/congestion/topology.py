@@ -37,6 +37,9 @@ MAX_HOSTS = 2**20
 class Topology(Component, ABC):
     """Base of all networks; its routing is part of it."""
 
+    goes_to = "It is the `network` of a `CongestionCase`, and of the noise `Congestion`"
+    example = "jf.congestion.CongestionCase({})"
+
     @property
     @abstractmethod
     def hosts(self) -> int:

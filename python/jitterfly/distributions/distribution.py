@@ -328,6 +328,9 @@ def _kept(method: Callable[[Any], _R]) -> Callable[[Any], _R]:
 class Distribution(Component, ABC):
     """Base of all distributions of a time, in seconds from 0."""
 
+    goes_to = "It is what a source of noise draws: its `gap`, `duration`, `delay` or `factor`"
+    example = "jf.StepNoise(delay={})"
+
     @property
     @abstractmethod
     def name(self) -> str:

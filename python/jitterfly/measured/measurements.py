@@ -91,6 +91,8 @@ def check_each(good: npt.NDArray[np.bool_], rule: str, values: npt.NDArray[Any])
 class Detours(Dataclass, EqualByFields):
     """One continuous run of a detour benchmark: when a CPU was away, and for how long.
 
+    It is the `trace` of a `TraceNoise`: ``jf.TraceNoise(trace=jf.measured.Detours(...))``.
+
     Parameters
     ----------
     starts, durations : int64 ticks, shape (detours,)

@@ -225,6 +225,9 @@ class Noise(Component, ABC):
     ticks are upper bounds, exceeded once in 10^12 times at most.
     """
 
+    goes_to = "It is the `noise` of `Case` and of all questions, alone or in a list"
+    example = "jf.slowdown({}, ranks=64)"
+
     added: ClassVar[Mapping[str, Any]] = {"begin": 0.0, "shared": False}
     most: ClassVar[int] = MAX_OF_A_KIND
     no_effect: ClassVar[Mapping[str, Any]] = {}
@@ -578,6 +581,9 @@ def found_at_random(busy: Distribution, idle: Distribution) -> tuple[int, Any, A
 
 class Bursts(Component, ABC):
     """Base of what turns a source of intervals on and off."""
+
+    goes_to = "It is the `bursts` of a source of interruptions"
+    example = 'jf.PeriodicNoise("1ms", "10us", bursts={})'
 
     shared: Any
 

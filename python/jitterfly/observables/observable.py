@@ -242,6 +242,9 @@ class Observable(Component, ABC):
         Whether there is a win probability.
     """
 
+    goes_to = "It is one of the `observables` of a `Study`"
+    example = 'jf.Study("mine", case=case, observables={{"mine": {}}})'
+
     unit: ClassVar[str] = "s"
     distribution: ClassVar[bool] = True
     compares: ClassVar[bool] = False

@@ -44,6 +44,9 @@ _UNKNOWN = 4  # times as many realizations, where the data can not even say when
 class Target:
     """A statistic of an observable is wanted within this, with this confidence.
 
+    It is one of the `targets` of a `Study`:
+    ``jf.Study("mine", case=case, targets=[jf.Target(...)])``.
+
     Attributes
     ----------
     statistic : str

@@ -41,7 +41,8 @@ class Schedule:
 
     A rank calculates (``calc``), sends (``send``) and receives (``recv``), on one or several CPUs.
     An operation may require that others are done (``requires``) or have begun (``irequires``).
-    `read` makes one, and so does a `ScheduleBuilder`.
+    `read` makes one, and so does a `ScheduleBuilder`. It is the `schedule` of `simulate_schedule`
+    and of `explain_schedule`: ``jf.simulate_schedule(schedule, "L=1us,o=200ns")``.
 
     Attributes
     ----------

@@ -157,6 +157,8 @@ _MARKS = ("=", ",", "\n")  # parts of the names of cells
 class Axis:
     """A named, ordered list of values; the cells of a study are the product of its axes.
 
+    It is one of the `axes` of a `Study`: ``jf.Study("mine", case=case, axes=[jf.Axis(...)])``.
+
     Parameters
     ----------
     name : str

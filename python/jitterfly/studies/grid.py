@@ -47,6 +47,9 @@ _FEW = 100  # fewer tell little, and nothing about rare noise
 class RealizationBudget:
     """The number of realizations per cell: as `rank_rounds` pays for, between `min` and `max`.
 
+    It is the `budget` of a `Study`:
+    ``jf.Study("mine", case=case, budget=jf.RealizationBudget(...))``.
+
     With targets that is the most; the first look is after `min`.
 
     Parameters
