@@ -18,6 +18,7 @@ docs/guides/measured_machines.md are made.
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import itertools
 import os
@@ -95,14 +96,15 @@ class Measured(NamedTuple):
         ValueError
             The file does not hold two or more numbers, one in each line.
         """
-        times = self._with_warm_up()
-        return times[Series(times).warm_up :]
+        times, warm_up = _read_run(self)
+        return times[warm_up:]
 
     def warm_up(self) -> int:
         """Read how many iterations `times` leaves out."""
-        return Series(self._with_warm_up()).warm_up
+        return _read_run(self)[1]
 
-    def _with_warm_up(self) -> npt.NDArray[np.float64]:
+    def with_warm_up(self) -> npt.NDArray[np.float64]:
+        """Read the times of all iterations, as `times`."""
         if self.file.suffix != ".csv":
             return _times(self.file)
         content = load(self.file).parts[0]
@@ -114,6 +116,13 @@ class Measured(NamedTuple):
                 "name does not say"
             )
         return np.asarray(content.times.max(axis=1))
+
+
+@functools.cache
+def _read_run(run: Measured) -> tuple[npt.NDArray[np.float64], int]:
+    """Read the times of a run, and how many are its warm-up: once, and then they are kept."""
+    times = run.with_warm_up()
+    return times, Series(times).warm_up
 
 
 class Row(NamedTuple):

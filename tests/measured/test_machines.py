@@ -273,6 +273,16 @@ def test_the_fitted_network_chooses_the_fastest_algorithm(tmp_path):
     )
 
 
+def test_each_file_is_read_once(folder, monkeypatch):
+    read, files = machines._times, []
+    monkeypatch.setattr(machines, "_times", lambda file: files.append(file) or read(file))
+    machines._read_run.cache_clear()
+    runs = [run for run in machines.find_runs(folder) if run.algorithm == "ring"]
+    machines.predict_runs(runs, realizations=500)
+    machines.choose(runs)
+    assert sorted(files) == sorted(run.file for run in runs)
+
+
 def test_a_run_without_hits_but_its_warm_up_predicts_nothing(tmp_path, capsys, monkeypatch):
     """Warm-up is no noise: what is left is a base time and its spread."""
     first, rest = 7 * ["90000"], 20 * ["1000", "1001", "999"]
