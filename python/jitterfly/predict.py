@@ -1400,22 +1400,18 @@ def _predicted(
         value, low, high = (float(np.round(end, 12)) for end in ends)
         return dataclasses.replace(excess, value=value, low=low, high=high)
 
+    def bounded(mean: Estimate, least: float | None = None) -> Estimate:
+        # What noise adds is nothing at least; single times may be below the base time.
+        return mean.bounded(0.0 if excess and mean.value >= 0 else least)
+
     def of_times(times: Hits) -> list[Estimate]:
         series = Series(np.asarray(times.times) - excess * times.base.time)
-        mean = series.mean(asked.confidence)
-        # Of what noise adds, which is nothing at least; single times may be below the base time.
-        least = 0.0 if excess and mean.value >= 0 else series.ascending[0]
-        return [
-            mean.bounded(least),
-            *in_order(series.quantile(q, asked.confidence) for q in LEVELS),
-        ]
+        mean = bounded(series.mean(asked.confidence), series.ascending[0])
+        return [mean, *in_order(series.quantile(q, asked.confidence) for q in LEVELS)]
 
     excess = asked.base_source == EXCESS
     names = ["mean", *(f"p{100 * q:g}" for q in LEVELS)]
-    scaled_mean = scaled.mean()
-    if excess and scaled_mean.value >= 0:
-        scaled_mean = scaled_mean.bounded(0.0)
-    predicted = map(shifted, [scaled_mean, *map(scaled.quantile, LEVELS)])
+    predicted = map(shifted, [bounded(scaled.mean()), *map(scaled.quantile, LEVELS)])
     beyond = [None] * len(names) if there is None else of_times(there)
     numbers = zip(names, of_times(hits), predicted, beyond, strict=True)
     low, high = scaled.band

@@ -59,6 +59,9 @@ MAX_ROWS_IN_ALL = 160  # rows of all its tables: more is for a file
 _NAME = 9  # letters of a header's line, in any case
 _NARROWEST = 20  # letters of a column of sentences
 _MAX_NAMES = 6  # of columns that are left out
+# Headings that are broken within a word, and what they are in a line.
+_REALIZATIONS, _NOISE_FREE = "realiza-\ntions", "noise-\nfree, µs"
+_UNBROKEN = {_REALIZATIONS: "realizations", _NOISE_FREE: "noise-free, µs"}
 
 
 def aligned_table(
@@ -234,8 +237,7 @@ def _names_in_line(headers: Sequence[str]) -> str:
     """Return headings in a line, those under one upper heading together after it."""
     groups: dict[str, list[str]] = {}
     for header in headers:
-        text = header.replace("realiza-\n", "realiza").replace("noise-\n", "noise-")
-        over, _, name = text.rpartition("\n")
+        over, _, name = _UNBROKEN.get(header, header).rpartition("\n")
         groups.setdefault(over or name, []).append(name if over else "")
     shown = [
         f"{over}: {', '.join(names)}" if any(names) else over for over, names in groups.items()
@@ -519,7 +521,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
     slow = [name for name in names if figures.kind_of(results.study, name) == "slowdown"]
     first = figures.axis_title(results.study, results.axis) if results.axis else ""
     targets, wanted = bool(results.study.targets), _target_columns(results)
-    header = [first, "realiza-\ntions", *(["noise-\nfree, µs"] if slow else [])]
+    header = [first, _REALIZATIONS, *([_NOISE_FREE] if slow else [])]
     header += [column for name in names for column in _header(cells, name)]
     rows = []
     for cell in cells:
@@ -554,7 +556,7 @@ def _by_index(
     bases = list(dict.fromkeys(base for at in indices.values() for base in at))
     samples = {base: next(n for n in results.columns if n.startswith(f"{base}, "))
                for base in bases}  # fmt: skip
-    header = ["", "realiza-\ntions"]
+    header = ["", _REALIZATIONS]
     for base in bases:
         header += [h.replace(_title(samples[base]), _title(base), 1)
                    for h in _header([cell], samples[base])]  # fmt: skip
