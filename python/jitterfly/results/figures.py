@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from .. import extensions
-from ..fields import check_choice, first_few, is_real_number
+from ..fields import check_choice, first_few, is_real_number, parameter
 from ..observables import OF_A_CYCLE, Observable, Target
 from ..studies import Study, axis_unit, value_text
 from ..studies.study import FIGURES, check_figure_name
@@ -213,7 +213,8 @@ def axis_values_left_out(study: Study, shown: Mapping[str, Sequence[str]]) -> st
         ]
         if gone:
             parts.append(f"{axis_title(study, axis.name)} = {first_few(gone, _MAX_NAMED)}")
-    return f"left out: {'; '.join(parts)}" if parts else ""
+    way = parameter("where", here=False)
+    return f"left out: {'; '.join(parts)} ({way} picks others)" if parts else ""
 
 
 #: Those that show one observable as well as several.
