@@ -334,19 +334,24 @@ def check_power_of_two(value: Any, name: str, high: int) -> int:
     return number
 
 
-def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
-    """Check that a value is one of a few words."""
+def check_choice(value: Any, name: str, allowed: Sequence[str], listed: str = "") -> str:
+    """Check that a value is one of a few words; `listed` is where many are listed."""
     if not isinstance(value, str) or value not in allowed:
-        shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
-        if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MAX_LETTERS:
-            shown = shown[:_WORDS_SHOWN]
-            while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
-                shown.pop()
-        choices = ", ".join(shown)
-        choices += f", ... ({len(allowed)} in all)" if len(allowed) > len(shown) else ""
-        hint = did_you_mean(value, allowed)
+        choices, hint = _choices(allowed, listed), did_you_mean(value, allowed)
         raise ValueError(f"{name} must be one of {choices}, got {shorten(value)}{hint}")
     return value
+
+
+def _choices(allowed: Sequence[str], listed: str) -> str:
+    """Return words for an error: all of a few, or the first of many and where they are listed."""
+    shown = [repr(word) for word in allowed[:_ALL_SHOWN]]
+    if len(allowed) > _ALL_SHOWN or sum(map(len, shown)) > _MAX_LETTERS:
+        shown = shown[: _FIRST if listed else _WORDS_SHOWN]
+        while len(shown) > 1 and sum(map(len, shown)) > _LETTERS_SHOWN:
+            shown.pop()
+    where = f", listed in {listed}" if listed else ""
+    more = f", ... ({len(allowed)} in all{where})" if len(allowed) > len(shown) else ""
+    return ", ".join(shown) + more
 
 
 def _is_masked(value: Any) -> bool:
@@ -732,6 +737,9 @@ class Component(Dataclass):
             elif isinstance(value, Component):
                 value.leave_out_defaults(values[field.name])
 
+    _listed: ClassVar[str] = ""
+    """Where the kinds of a family of very many are listed."""
+
     @classmethod
     def from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None = None) -> _C:
         """Build the member of this family that ``table["kind"]`` names.
@@ -772,8 +780,10 @@ class Component(Dataclass):
         if not isinstance(table, Mapping):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")
         if "kind" not in table:
-            raise ValueError(f"{place}: key 'kind' is missing; kinds: {', '.join(cls._kinds)}")
-        member: Any = cls._kinds[check_choice(table["kind"], f"{place}: kind", list(cls._kinds))]
+            kinds = _choices(list(cls._kinds), cls._listed)
+            raise ValueError(f"{place}: key 'kind' is missing; kinds: {kinds}")
+        kind = check_choice(table["kind"], f"{place}: kind", list(cls._kinds), cls._listed)
+        member: Any = cls._kinds[kind]
         fields = dataclasses.fields(member)
         check_keys(table, ["kind", *(field.name for field in fields)], place, cls._advice_on)
         for field in fields:

@@ -614,10 +614,12 @@ def _parse_number(text: str, name: str, units: bool) -> int:
         count = Fraction(1 << int(match[1]) if match[1] else match[2]) * known.get(unit, 1)
     if count is None or count.denominator != 1:
         more = f", with a unit ({', '.join(BYTES)}; K is KiB)" if units else ""
+        steps = " (2^4..2^12/2: every second of them; 100..500+100: in steps of 100)"
+        steps = steps if re.search(r"[0-9]\s*[*:x/+]", text) else ""
         more += ", and a comma between two" if re.search(r"\S\s+[0-9]", text.strip()) else ""
         raise ValueError(
             f"{name} must be whole numbers such as 64, 2^12 or 1e6, or ranges such as "
-            f"2^4..2^12{more}; got {shorten(text)}"
+            f"2^4..2^12{steps}{more}; got {shorten(text)}"
         )
     return int(count)
 

@@ -1,6 +1,7 @@
 """Validation of cases, networks, algorithms and noise: one ValueError that names the field."""
 
 import math
+import re
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -529,6 +530,19 @@ def test_single_realizations(run):
 @pytest.mark.parametrize("value", [None, {"ranks": 8}, np.zeros(1000)])
 def test_not_a_case(use, value):
     check(lambda: use(value), "case must be a Case, got ")
+
+
+def test_many_kinds_to_choose_from():
+    """They are listed in a page, and the nearest is named."""
+    where = "(82 in all, listed in docs/collectives.md)"
+    for table, said in (
+        ({"kind": "buterfly"}, "(did you mean 'butterfly'?)"),
+        ({}, "'kind' is missing"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)) as error:
+            jf.Algorithm.from_dict(table)
+        assert where in str(error.value)
+        assert len(str(error.value)) < 200
 
 
 def test_many_words_to_choose_from():

@@ -94,6 +94,7 @@ class Algorithm(Component, ABC):
     example = 'jf.Case(64, algorithm={}, network="L=1us,o=200ns")'
 
     added: ClassVar[tuple[str, ...]] = ()
+    _listed: ClassVar[str] = "docs/collectives.md"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
