@@ -44,7 +44,7 @@ from .question import (
     required,
 )
 from .simulate import simulate_checked, warn_before_simulation
-from .slowdown import part_in_words
+from .slowdown import given_in_words, part_in_words
 from .stats import Estimate, realizations_needed
 from .stats.intervals import check_confidence, in_order
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
@@ -272,8 +272,11 @@ class Agreement(Answer):
         elif len(self.rows) > 1:
             told = f"{told}: nothing differs more"
         intervals = f"{100 * self.confidence:g} % intervals, of all rows together; seed {self.seed}"
+        sources = "; ".join(map(part_in_words, case.noise))
         return [
             *text,
+            *notes_of("given", given_in_words(case)),
+            *notes_of("noise", [f"noise: {sources}"] if sources else []),
             Note("largest_ratio", told, PICTURE),
             Note("intervals", intervals, PICTURE),
             *notes_of("recording", RecordedNoise.of_case(case).in_words()),

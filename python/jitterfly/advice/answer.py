@@ -53,7 +53,7 @@ from ..slowdown import no_hosts_notes, start_notes, steady_notes
 from ..stats import Estimate
 from ..syntax import read_count, read_size
 from ..units import common_unit, show_seconds, show_size
-from .question import Progress, Question
+from .question import Progress, Question, setting_in_words
 from .race import Race, fitting_candidates
 from .ranking import (
     ALONE,
@@ -370,6 +370,7 @@ class Advice(Answer):
                 question.compute_time,
                 min((one.ranking[0].noise_free for one in self.cells if one.ranking), default=0.0),
             ),
+            *notes_of("given", setting_in_words(question)),
             Note("summary", self.summary()),
             *sure,
             *notes_of("shared_card", _cards_in_words(question)),

@@ -16,6 +16,7 @@ from .output import (
     add_json,
     add_out,
     check_force,
+    noted,
     prepare_out,
     print_json,
     print_report,
@@ -102,7 +103,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
         effort = list(question.parameters(EFFORT))
         before = prepare_out(chosen, "advice", question.to_dict(), effort)
         tell_understood(question.network, question.noise)
-        answer = search(question, started=started)
+        answer = noted(search(question, started=started), chosen)
     paths: list[Path] = []
     kept = _is_less(answer, before)
     print_report(answer.report(terminal_width()), chosen)

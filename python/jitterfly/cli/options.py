@@ -207,17 +207,22 @@ def values_of(
 
 
 def check_nodes(chosen: argparse.Namespace, network: Network | None) -> None:
-    """Refuse a network without nodes of `--per-node` ranks; say where it has no nodes at all."""
+    """Refuse a network without nodes of `--per-node` ranks; note where it has no nodes at all.
+
+    The note is for the answer (`noted`); a picture, or a schedule, has none.
+    """
     each = getattr(chosen, "per_node", 1)
     if network is None or each == 1:
         return
     spans = network.spans if isinstance(network, Hierarchy) else []
     if not spans:
-        tell(
+        chosen.note = (
             f"{_PER_NODE} {each:,} only multiplies: a message within a node costs what any other "
             f"does (--network '{each}: L=300ns,o=100ns; L=1us,o=200ns' has nodes), and each rank "
             f"has noise of its own (with shared={each} the ranks of a node have the same)"
         )
+        if chosen.command in ("trace", "export-goal"):
+            tell(chosen.note)
     elif each not in spans:
         raise ValueError(
             f"{_PER_NODE} must be as --network has it, {' or '.join(f'{n:,}' for n in spans)} "

@@ -17,9 +17,9 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
-from ..answer import Answer, plain
+from ..answer import Answer, Note, plain
 from ..fields import FieldError, counted, field_error, naming_parameters, shorten
 from ..files import check_output, make_directory, read_whole, write_together
 from ..memory import peak_memory
@@ -28,6 +28,7 @@ from ..units import LongTimeWarning
 from ..version import __version__
 from .process import Nowhere
 
+AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
 _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
@@ -116,6 +117,14 @@ def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
         print("\n".join(lines), flush=True)
 
 
+def noted(answer: AnyAnswer, chosen: argparse.Namespace) -> AnyAnswer:
+    """Add to an answer's notes what is to be said of the options that were given."""
+    if note := getattr(chosen, "note", ""):
+        own, more = answer.notes, Note("options", note)
+        object.__setattr__(answer, "notes", lambda: [*own(), more])  # of this answer alone
+    return answer
+
+
 def give_answer(
     answer: Answer,
     chosen: argparse.Namespace,
@@ -129,6 +138,7 @@ def give_answer(
     `asked` is for the JSON: what the answer does not say itself. A `cell` of a study is also said
     above the text. `name` is that of the files in the directory of `--out`.
     """
+    noted(answer, chosen)
     head = [f"cell of the study: {asked['cell']}", ""] if asked.get("cell") else []
     print_report([*head, *answer.report()], chosen)
     with show_phases(begun) as phases:
