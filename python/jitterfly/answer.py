@@ -426,13 +426,22 @@ def plain(value: Any) -> Any:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Rows as lines of text: the first `left` columns are aligned to the left, others to the right.
+    r"""Rows as lines of text: the first `left` columns are aligned to the left, the others right.
 
     Examples
     --------
     >>> aligned([("cause", "share"), ("noise", "9 %")], left=1)
     ['cause  share', 'noise    9 %']
+    >>> aligned([("rank", "own\nnoise"), ("7", "2")])
+    ['        own', 'rank  noise', '   7      2']
     """
+    if rows and any("\n" in word for word in rows[0]):  # a heading of several lines
+        words = [word.split("\n") for word in rows[0]]
+        height = max(map(len, words))
+        rows = [
+            *zip(*([""] * (height - len(word)) + word for word in words), strict=True),
+            *rows[1:],
+        ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     signs = "<" * left + ">" * (len(widths) - left)
     columns = list(zip(signs, widths, strict=True))

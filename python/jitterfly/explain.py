@@ -407,8 +407,8 @@ class DelayByCause(Answer):
         """
         shown, mean = self.rank_rows(_SHOWN_RANKS), self.all_ranks()
         unit = self._units()[2]
-        head = ("rank", *(f"{text}, {unit}" for text in ("arrives late", "own noise",
-                "waits for others", f"for {self.waits_for_rest}", "on time")))  # fmt: skip
+        head = ("rank", *(f"{text}, {unit}" for text in ("arrives\nlate", "own\nnoise",
+                "waits for\nothers", f"for\n{self.waits_for_rest}", "on time")))  # fmt: skip
         in_unit = partial(show_time, unit=unit)
         rows = [_rank_cells(f"{row.rank:,}", row._asdict(), in_unit, in_unit) for row in shown]
         rows.append(_rank_cells("all ranks, mean", mean, in_unit, in_unit))

@@ -180,7 +180,7 @@ class SlowdownTable(Answer):
 
     columns = (
         Column("ranks", heading="ranks"),
-        Column("noise_free", SECONDS, heading="without noise", doc="completion without noise"),
+        Column("noise_free", SECONDS, heading="noise-free", doc="completion without noise"),
         Column("mean", SECONDS, True, heading="mean", doc="mean completion"),
         Column("p50", SECONDS, True, heading="p50", show=_value_alone, doc="median"),
         Column("p99", SECONDS, True, heading="p99", show=_value_alone),
