@@ -104,9 +104,9 @@ class ProgressLine:
 class Phases(ProgressLine):
     """The progress of work in phases: a line for each phase and one now and then, or a bar.
 
-    Called with the name of the phase, how much of it is done, and how much there is of it (0:
-    nobody knows); with the name alone when a phase begins. `begun` is the `time.monotonic()` at
-    which the command began (now).
+    Called with the name of the phase, how much of it is done, how much there is of it (0: nobody
+    knows), and the part that is worked at; with the name alone when a phase begins. `begun` is the
+    `time.monotonic()` at which the command began (now).
     """
 
     def __init__(self, stream: TextIO, begun: float | None = None) -> None:
@@ -114,16 +114,17 @@ class Phases(ProgressLine):
         self.phase_begun = time.monotonic()
         self.name = self.shown = ""
 
-    def __call__(self, name: str, done: float = 0.0, total: float = 0.0) -> None:
+    def __call__(self, name: str, done: float = 0.0, total: float = 0.0, part: str = "") -> None:
         """Show, if it is time, how much of a phase is done."""
         now = time.monotonic()
         if name != self.name:
             self.close()
             self.name, self.phase_begun = name, now
-        new = name != self.shown
+        text = f"{name}{part}"
+        new = text != self.shown
         if self.due() or (new and now >= self.first and (self.terminal or now - self.last >= SOON)):
-            self.shown = name
-            self.show(f"{name}{self._time_left(now, done, total)}", done / total if total else 0.0)
+            self.shown = text
+            self.show(f"{text}{self._time_left(now, done, total)}", done / total if total else 0.0)
 
     def _time_left(self, now: float, done: float, total: float) -> str:
         """The share and time left, once enough is done to say."""

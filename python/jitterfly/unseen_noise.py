@@ -84,9 +84,13 @@ def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[So
     return in_part(found, 1.0)
 
 
-def in_part(sources: Sequence[SourceHits], share: float) -> list[SourceHits]:
-    """Return what to expect in a part of the run, such as one cycle of ten: `share` of all hits."""
-    parts = [one.hits and one.hits.in_part(share) for one in sources]
+def in_part(sources: Sequence[SourceHits], share: npt.ArrayLike) -> list[SourceHits]:
+    """Return what to expect in a part of the run, such as one cycle of ten: `share` of all hits.
+
+    It may be one for all sources, or one for each of them.
+    """
+    shares = np.broadcast_to(np.asarray(share, dtype=np.float64), len(sources)).tolist()
+    parts = [one.hits and one.hits.in_part(own) for one, own in zip(sources, shares, strict=True)]
     return [
         one._replace(hits=hits, hits_at_least_as_long=_count_as_long(hits, parts))
         for one, hits in zip(sources, parts, strict=True)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 
@@ -486,6 +487,25 @@ def test_progress_is_told_within_a_number_of_ranks(capsys, monkeypatch):
     monkeypatch.setattr("jitterfly.progress.QUIET", 0)
     monkeypatch.setattr("jitterfly.progress.SOON", 0)
     assert "simulating 8 ranks" in run(capsys, *QUESTION, "4,8", "--realizations", "50")[2]
+
+
+def test_the_time_left_is_that_of_all_messages(capsys, monkeypatch):
+    """By the numbers of ranks that are done, or within one of them, it would rise with each."""
+    for name in ("QUIET", "SOON", "EVERY_LINE"):
+        monkeypatch.setattr(f"jitterfly.progress.{name}", 0)
+    told = run(capsys, *QUESTION, "4,512,1024", "--realizations", "5000", "--threads", "1")[2]
+    shares = re.findall(
+        r"simulating ([0-9,]+) ranks \(([1-3]) of 3\): ([0-9]+) %, \S+ s left", told
+    )
+    done = [int(share) for *_, share in shares]
+    assert done == sorted(done)
+    first = {ranks: int(share) for ranks, _, share in reversed(shares)}
+    # 4 * 2 messages, 512 * 9 and 1,024 * 10.
+    assert first["512"] < 15
+    assert 30 <= first["1,024"] < 50
+    alone = run(capsys, *QUESTION, "8", "--realizations", "50")[2]
+    assert "simulating 8 ranks" in alone
+    assert " of 1)" not in alone
 
 
 # --- algorithms by the names of `advise`

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,30 @@ def test_a_file_and_a_tag_say_the_same(ring):
         assert one.mark_ticks.shape == (1000, 2)
         assert one.mark_ticks_noise_free.tolist() == [2_000_000, 9_000_000]
         np.testing.assert_array_equal(one.iteration_ticks[0], [2_000_000, 7_000_000])
+
+
+def test_hits_of_messages_are_expected_where_messages_are():
+    """By the time of a part, of 0.0096 hits 0.97 were expected where nothing is sent."""
+    app = jf.ScheduleBuilder(ranks=16)
+    app.calc("10ms")
+    app.mark("work")
+    for _ in range(50):
+        app.collective("dissemination_barrier", 8)
+    app.mark("messages")
+    frequent = jf.PeriodicNoise("1ms", "5us", start="stationary")
+    rare = jf.StepNoise("2ms", probability=3e-6, during="communication")
+    found = jf.simulate_schedule(app.build(), "L=1us,o=200ns", [frequent, rare], 100, seed=1)
+    assert not (found.ticks > 11 * 10**9).any()  # none was hit
+    assert found.work_at_marks.tolist() == [[0, 16], [3200, 16], [3200, 16]]
+    work, messages = (row.since_mean for row in found.mark_rows())
+    assert work.high - work.low < 2e-6
+    assert messages.high - messages.value == pytest.approx(0.0096 * 2e-3, rel=0.1)
+    whole = [replace(rare, during="all"), replace(rare, during="compute")]
+    for other, share in zip(whole, (16 / (3200 + 16), 1), strict=True):
+        found = jf.simulate_schedule(app.build(), "L=1us,o=200ns", [frequent, other], 100, seed=1)
+        hits = next(one.hits for one in found.expected if one.noise == other)
+        added = found.mark_rows()[0].mean.high - work.high
+        assert added == pytest.approx(share * hits.number * 2e-3, rel=0.1)
 
 
 def test_rows(ring):

@@ -33,7 +33,7 @@ from ..fields import counted, digested, frozen_dataclass, parameter, seed_in_fil
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
-from ..noise import Noise
+from ..noise import MessageNoise, NetworkJitter, Noise, StepNoise
 from ..slowdown import (
     NO_EVENT,
     no_hosts_notes,
@@ -56,6 +56,8 @@ from .schedule import Schedule
 
 if TYPE_CHECKING:
     import xarray
+
+_NO_WORK = np.zeros(0, dtype=np.int64)
 
 
 @frozen_dataclass(eq=False)
@@ -99,6 +101,9 @@ class ScheduleResult(Answer):
     expected : tuple of SourceHits
         Where several random sources act: the hits of each in a realization. Intervals of means
         allow for those of which too few are to be expected.
+    work_at_marks : int64 array, shape (marks + 1, 2)
+        Messages taken, and calculations, up to each mark in the order of operations on each rank;
+        in the last row all. It has no rows without `expected`.
     """
 
     schedule: Schedule
@@ -124,6 +129,9 @@ class ScheduleResult(Answer):
     doubts: tuple[str, ...] = ()
     recorded: RecordedNoise = dataclasses.field(default=RecordedNoise(), repr=False)
     expected: tuple[SourceHits, ...] = dataclasses.field(default=(), repr=False)
+    work_at_marks: npt.NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: _NO_WORK, repr=False
+    )
 
     columns = (
         Column("mark"),
@@ -151,12 +159,19 @@ class ScheduleResult(Answer):
         return self._mean(self.samples, self.noise_free, confidence)
 
     def _mean(
-        self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
+        self,
+        times: npt.NDArray[np.float64],
+        noise_free: Any,
+        confidence: float = 0.95,
+        work: npt.NDArray[np.int64] = _NO_WORK,
     ) -> Estimate:
-        """Estimate times from the beginning on, with all that their interval has to allow for."""
+        """Estimate times from the beginning on, with all that their interval has to allow for.
+
+        `work` is that until then, as a row of `work_at_marks`; not given for the whole run.
+        """
         mean = self._sampled(times, noise_free, confidence)
         wide = self.recorded.allow(mean, float(noise_free)).bounded(self._least(noise_free))
-        return wide.lacking(undersampling_bound(self._unmet(mean)))
+        return wide.lacking(undersampling_bound(self._unmet(mean, work)))
 
     def _sampled(
         self, times: npt.NDArray[np.float64], noise_free: Any, confidence: float = 0.95
@@ -180,25 +195,38 @@ class ScheduleResult(Answer):
         self,
         times: npt.NDArray[np.float64],
         noise_free: float,
+        work: npt.NDArray[np.int64],
         confidence: float = 0.95,
         count: int = 1,
     ) -> Estimate:
-        """Estimate times between marks, or the mean of `count` such times.
+        """Estimate times between marks, with the work between them, or the mean of `count` times.
 
         Rare noise may make them shorter, too, where it delays the first of two marks alone.
         """
         noisy = any(one.random for one in self.noise)
         mean = stats.mean(times, confidence, noisy=noisy)
-        lacks = undersampling_bound(self._unmet(mean, count)) / count
+        lacks = undersampling_bound(self._unmet(mean, work, count)) / count
         return self.recorded.allow(mean, noise_free).lacking(lacks, lacks)
 
-    def _unmet(self, mean: Estimate, count: int = 1) -> list[SourceHits]:
-        """List the sources of which too few hits are expected for the mean of `count` parts."""
-        share = count * float(mean.value) / (float(self.samples.mean()) or math.inf)
+    def _unmet(
+        self, mean: Estimate, work: npt.NDArray[np.int64] = _NO_WORK, count: int = 1
+    ) -> list[SourceHits]:
+        """List the sources of which too few hits are expected for the mean of `count` parts.
+
+        What hits messages and calculations hits a part by the number of them in it; all else by the
+        time that it takes.
+        """
+        time = count * float(mean.value) / (float(self.samples.mean()) or math.inf)
         half = count * mean.half_width * TICKS_PER_SECOND
-        if not math.isfinite(half) or share <= 0:
+        if not math.isfinite(half) or time <= 0:
             return []
-        return unmet_among(in_part(self.expected, share), half, mean.realizations)
+        shares = [time] * len(self.expected)
+        for i, one in enumerate(self.expected):
+            if len(work) and isinstance(one.noise, (StepNoise, MessageNoise, NetworkJitter)):
+                during = getattr(one.noise, "during", "communication")
+                hit = [during != "compute", during != "communication"]
+                shares[i] = float(work @ hit) / max(float(self.work_at_marks[-1] @ hit), 1.0)
+        return unmet_among(in_part(self.expected, shares), half, mean.realizations)
 
     def _unmet_at_marks(self) -> list[SourceHits]:
         """List the sources of which too few hits are expected for a mark, not for the whole run.
@@ -211,13 +239,14 @@ class ScheduleResult(Answer):
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
         noisy = any(one.random for one in self.noise)
         worst: dict[int, SourceHits] = {}
-        for means in (
-            self._sampled(times, from_ticks(self.mark_ticks_noise_free)),
-            stats.mean(since, noisy=noisy),
+        until = self._work_until()
+        for means, works in (
+            (self._sampled(times, from_ticks(self.mark_ticks_noise_free)), until),
+            (stats.mean(since, noisy=noisy), np.diff(until, prepend=0, axis=0)),
         ):
-            for value, low, high in zip(*means, strict=True):
+            for value, low, high, work in zip(*means, works, strict=True):
                 mean = Estimate(value, low, high, means.confidence, means.realizations)
-                for source in self._unmet(mean):
+                for source in self._unmet(mean, work):
                     known = worst.get(source.place)
                     if known is None or known.most < source.most:
                         worst[source.place] = source
@@ -272,17 +301,24 @@ class ScheduleResult(Answer):
         """A row for each mark."""
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
         quiet = from_ticks(self.mark_ticks_noise_free)
-        steps = np.diff(quiet, prepend=0.0)
+        steps, until = np.diff(quiet, prepend=0.0), self._work_until()
+        between = np.diff(until, prepend=0, axis=0)
         rows = []
         for i, name in enumerate(self.marks):
             p50, p99, *_ = self._quantiles(times[:, i], float(quiet[i]), confidence)
             since_p50, since_p99, *_ = self._quantiles(since[:, i], float(steps[i]), confidence)
             rows.append(MarkRow(
                 name, float(quiet[i]), float(steps[i]),
-                self._mean(times[:, i], quiet[i], confidence), p50, p99,
-                self._mean_between(since[:, i], float(steps[i]), confidence), since_p50, since_p99,
+                self._mean(times[:, i], quiet[i], confidence, until[i]), p50, p99,
+                self._mean_between(since[:, i], float(steps[i]), between[i], confidence),
+                since_p50, since_p99,
             ))  # fmt: skip
         return rows
+
+    def _work_until(self) -> npt.NDArray[np.int64]:
+        """Return the work up to each mark; rows without numbers where it is not known."""
+        known = len(self.work_at_marks) > 0
+        return self.work_at_marks[:-1] if known else np.zeros((len(self.marks), 0), dtype=np.int64)
 
     @property
     def iteration_ticks(self) -> npt.NDArray[np.int64]:
@@ -357,7 +393,8 @@ class ScheduleResult(Answer):
         if not self.marks:
             return []
         reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
-        first, last = (self._mean(reached[:, i], float(quiet[i])) for i in (0, -1))
+        until = self._work_until()
+        first, last = (self._mean(reached[:, i], float(quiet[i]), work=until[i]) for i in (0, -1))
         count = len(self.marks)
         rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show(last, SECONDS)}")]
         if count == 1:
@@ -366,7 +403,8 @@ class ScheduleResult(Answer):
         between = from_ticks(self.iteration_ticks[:, 1:])
         # Iterations of one realization depend on each other: its mean is one sample.
         alone = float(quiet[-1] - quiet[0]) / (count - 1)
-        mean = self._mean_between(between.mean(axis=1), alone, count=count - 1)
+        work = until[-1] - until[0]
+        mean = self._mean_between(between.mean(axis=1), alone, work, count=count - 1)
         slowest = int(np.argmax(between.mean(axis=0)))
         longest = show_seconds(float(between[:, slowest].mean()))
         return [

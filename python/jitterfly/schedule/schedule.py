@@ -236,6 +236,7 @@ def looks_like_schedule(path: Path) -> bool:
 
 
 NO_MARK = 2**32 - 1
+NO_MARKS = Marks((), np.zeros(0, dtype=np.uint32))
 MAX_MARKS = 100_000
 _KIND, _TAG = 0, 3  # columns of operations_of
 _PATTERN = re.compile(r" *[a-z]+ *=[^,=]*(, *[a-z]+ *=[^,=]*)*")

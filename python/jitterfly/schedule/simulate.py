@@ -63,7 +63,7 @@ from .order import (
     waiting_bytes,
 )
 from .result import ScheduleResult
-from .schedule import KINDS, Marks, Schedule, check_marks, read_marks
+from .schedule import KINDS, NO_MARK, NO_MARKS, Marks, Schedule, check_marks, read_marks
 
 ORDERS = ("noise-free", "arrival")
 
@@ -169,18 +169,17 @@ class ScheduleParameters(Question):
         measured += doubts_of(placed, network, each)
         warn_of_doubts(measured, unseen)
         warn_of_short_receives(schedule, plan)
-        names = () if kept is None else kept.names
         recorded = RecordedNoise.of(placed, each)
         if recorded.sources:
             recorded = recorded._replace(meets=expected_work(schedule, plan))
-        return Prepared(compiled, names, (*measured, *unseen), recorded)
+        return Prepared(compiled, kept or NO_MARKS, (*measured, *unseen), recorded)
 
 
 class Prepared(NamedTuple):
     """The plan of a schedule that is ready to run, and what is known of it."""
 
     compiled: CompiledSchedule
-    marks: tuple[str, ...]
+    marks: Marks
     doubts: tuple[str, ...]
     recorded: RecordedNoise
 
@@ -407,6 +406,7 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
     )  # fmt: skip
     chosen, fair = realizations_to_check(raw[:, 0], 0 if unchecked else checks)
     numbers = [first + one for one in chosen]
+    expected = tuple(_expected_hits(schedule, network, sources, plan, float(raw[:, 0].mean())))
     return ScheduleResult(
         schedule=schedule,
         network=network,
@@ -419,18 +419,40 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
         order=order,
         order_check=check_order(schedule, network, speed, compiled, seed, numbers, fair, raw[:, 0]),
         unchecked=memory.show_bytes(needed) if unchecked else "",
-        marks=marks,
+        marks=marks.names,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         mark_ticks_noise_free=np.array(plan.reached, dtype=np.int64),
         speed=speed,
         backend=engine,
         doubts=doubts,
         recorded=recorded,
-        expected=tuple(_expected_hits(schedule, network, sources, plan, float(raw[:, 0].mean()))),
+        expected=expected,
+        work_at_marks=_work_at_marks(schedule, marks if expected else NO_MARKS),
     )
 
 
 simulate_schedule = call_of(ScheduleQuestion, _answer, "simulate_schedule")
+
+
+def _work_at_marks(schedule: Schedule, marks: Marks) -> npt.NDArray[np.int64]:
+    """Count messages taken, and calculations, up to each mark, by the order of operations.
+
+    Shape (marks + 1, 2); the last row has all of them.
+    """
+    count = len(marks.names)
+    work = np.zeros((count + 1, 2), dtype=np.int64)
+    begins = schedule._mapped.begins[: schedule.ranks] if count else ()
+    for rank, begin in enumerate(begins):
+        operations = schedule._mapped.operations_of(rank)
+        of = marks.of[begin : begin + len(operations)]
+        ends = np.flatnonzero(of != NO_MARK)
+        # An operation is part of what ends with the next mark of its rank.
+        part = np.append(of[ends], count)[np.searchsorted(ends, np.arange(len(of)))]
+        kinds = operations[:, 0]
+        calculates = (kinds == KINDS["calc"]) & (operations[:, 1] > 0)
+        for i, chosen in enumerate((kinds == KINDS["recv"], calculates)):
+            work[:, i] += np.bincount(part[chosen], minlength=count + 1)
+    return work.cumsum(axis=0) if count else work[:0]
 
 
 def _expected_hits(
