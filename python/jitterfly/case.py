@@ -700,15 +700,19 @@ def begins_after(noise: Noise, seconds: float) -> bool:
     return bool(begin) and begin >= seconds
 
 
-def warn_of_late_noise(cases: Iterable[Workload]) -> None:
-    """Warn of the first case that is over when its noise, each source of it, begins."""
+def warn_of_late_noise(cases: Iterable[Workload]) -> bool:
+    """Warn of the first case that is over when its noise, each source of it, begins.
+
+    It takes the times without noise of the cases before, and returns whether there is such a case.
+    """
     for case in cases:
         if case.noise and all(begins_after(noise, 0.0) for noise in case.noise):
             end = float(case.noise_free_ticks().max()) / TICKS_PER_SECOND
             if all(begins_after(noise, end) for noise in case.noise):
                 where = f"on {case.ranks:,} rank{'s' * (case.ranks != 1)} {NOISE_TOO_LATE}"
                 warnings.warn(where, IneffectiveNoiseWarning, stacklevel=stacklevel_of_user())
-                return
+                return True
+    return False
 
 
 def warn_of_ineffective_noise(case: Case) -> None:

@@ -15,6 +15,7 @@ from support.advice_cases import BUTTERFLIES, MACHINE, NOISE
 from support.scale import full_scale, scaled
 
 import jitterfly as jf
+from jitterfly import program
 from jitterfly.advice import Candidate, Question, known, register
 from jitterfly.advice.race import Race, fitting_candidates, sharing_simulations, simulate_more
 from jitterfly.advice.ranking import cell_of_race
@@ -469,3 +470,21 @@ def test_exchanges_after_the_last_cycle_are_said_to_cost_nothing(cycles):
         assert free[0].startswith("butterfly_after_all: the exchanges after the butterfly cost CPU")
     else:
         assert not free
+
+
+def test_late_noise_is_told_with_progress_and_within_the_time(monkeypatch):
+    """On a million unlike ranks one time without noise takes 10 s; there is one of each case."""
+    events, find = [], program._noise_free
+
+    def watched(case, poll=None):
+        events.append(case.ranks)
+        return find(case, poll)
+
+    monkeypatch.setattr(program, "_noise_free", watched)
+    noise = jf.PeriodicNoise("1ms", "10us", begin="1s")
+    with pytest.warns(jf.IneffectiveNoiseWarning, match=r"^on 8 ranks ") as told:
+        jf.advise([8, 16], network="L=1us,o=200ns", noise=noise, realizations=50,
+                  progress=lambda _: events.append("progress"))  # fmt: skip
+    assert len(told) == 1
+    assert events[0] == "progress"
+    assert events.index("progress", 1) < events.index(16)

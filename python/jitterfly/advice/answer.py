@@ -857,8 +857,7 @@ def search(question: Question, *, started: float | None = None) -> Advice:
     several = (case for case in _cases(question) if case.ranks > 1)
     # Candidates are compared on the same noise: it must hit more than forwards of some of them.
     check_effective(several, len(question.noise), trailing=False)
-    if all(begins_after(noise, 0.0) for noise in question.noise):
-        warn_of_late_noise(_cases(question))
+    may_be_late = all(begins_after(noise, 0.0) for noise in question.noise)
     races = [Race(question, ranks, size) for ranks, size in question.cells]
     sizes = question.looks()
     state = Progress(len(races), looks=len(sizes), started=begun)
@@ -873,11 +872,14 @@ def search(question: Question, *, started: float | None = None) -> Advice:
             state.simulated += more
             report(0.0)
 
+        nonlocal may_be_late
         number = race.look + 1
         state.look, state.realizations = number + 1, sizes[number]
         if not race.ready:
             race.prepare(report)
             state.prepared += 1
+            if may_be_late:  # whose times without noise are known now
+                may_be_late = not warn_of_late_noise(one.case.loops[-1] for one in race.candidates)
         race.look_at(number, sizes[number], tick, question.engine)
         state.decided += (decided := race.decided)
         tick(0)

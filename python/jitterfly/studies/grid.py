@@ -298,7 +298,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     check_effective(case for cell in checked for case in cell.cases.values())
     warn_of_unused_costs(case for cell in cells for case in cell.cases.values())
     warn_of_absent_hosts(case for cell in cells for case in cell.cases.values())
-    warn_of_late_noise(case for cell in cells for case in cell.cases.values())
+    checked = counted_progress(cells, len(cells), "looking when noise begins")
+    warn_of_late_noise(case for cell in checked for case in cell.cases.values())
     warn_of_ineffective_speeds(case for cell in cells for case in cell.cases.values())
     return tuple(cells)
 
