@@ -522,11 +522,12 @@ def _read_word(text: str) -> Any:
 
 def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int:
     """Return a whole number from `low` to `high`, also of text, with a unit if `units`."""
-    if isinstance(value, (list, tuple)) or (
-        isinstance(value, str) and re.search(",|[.]{2}", value)
-    ):
+    several = isinstance(value, (list, tuple))
+    if several or (isinstance(value, str) and re.search(",|[.]{2}", value)):
         what = "size" if units else "number"
-        raise ValueError(f"{name} must be one {what}, got {shorten(value)}: for several {what}s "
+        rule = f"an integer from {show_bound(low)} to {show_bound(high)}"
+        rule = rule if several else f"one {what}"
+        raise ValueError(f"{name} must be {rule}, got {shorten(value)}: for several {what}s "
                          "ask once for each")  # fmt: skip
     if isinstance(value, str) and is_number(value, units):
         value = _parse_number(value, name, units)
