@@ -19,6 +19,7 @@ from jitterfly import program
 from jitterfly.advice import Candidate, Question, known, register
 from jitterfly.advice.race import Race, fitting_candidates, sharing_simulations, simulate_more
 from jitterfly.advice.ranking import cell_of_race
+from jitterfly.slowdown import part_in_words
 
 # --- what is asked
 
@@ -367,6 +368,9 @@ def test_realizations_are_the_limit():
     assert found.simulated == 70  # both come out of one simulation
     assert set(cell.among) == {"butterfly_after_4", "butterfly_after_all"}
     assert found.summary() == "no winner in this cell"
+    notes = found.to_dict()["notes"]  # which the JSON and a report have
+    assert f"network {part_in_words(MACHINE)}" in notes
+    assert f"noise {part_in_words(found.question.noise[0])}" in notes
     assert found.report()[-1].endswith(
         "the budget of 70 realizations is spent before all is decided: raise `realizations`, "
         "or let `within` count larger differences as equal"

@@ -79,6 +79,7 @@ def test_table_pandas_and_picture(tmp_path):
     assert " ".join(header.split()) == head
     assert first.split()[0] == "4"
     assert second.split()[0] == "1,000"
+    assert max(len(line) for line in found.lines()) <= 80
     assert f"{found.rows[1].slowdown:.3g}" in second
     assert "too few realizations for an interval of p99: it takes 368" in found.notes()
     rows = list(csv.DictReader(found.to_csv().splitlines()))

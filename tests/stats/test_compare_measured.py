@@ -15,6 +15,7 @@ from support.scale import at_most, scaled
 import jitterfly as jf
 from jitterfly.cli import main
 from jitterfly.program import row_labels
+from jitterfly.slowdown import part_in_words
 
 NETWORK = jf.LogGOPS(L="1us", o="200ns", G="0.1ns")
 CASE = jf.Case(64, network=NETWORK, noise=[jf.StepNoise(jf.Exponential("1us"))])
@@ -73,6 +74,9 @@ def test_what_is_off_is_named():
     assert by_name["mean"].ratio == pytest.approx(ratio)
     assert found.distance.low > 0.5
     assert found.distance.chance < 1e-10
+    notes = found.to_dict()["notes"]  # which the JSON and a report have
+    assert f"network: {part_in_words(CASE.network)}" in notes
+    assert "noise: step, delay = exponential, mean 2 µs" in notes
     assert found.worst.ratio == max(row.ratio for row in known)
     quiet = replace(CASE, noise=[jf.StepNoise(jf.Exponential("0.5us"))])
     other = jf.compare_measured(sampled(), quiet, realizations=500)
