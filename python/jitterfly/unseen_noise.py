@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .noise import Noise, TraceNoise
+from .noise import MessageNoise, NetworkJitter, Noise, StepNoise, TraceNoise
 from .noise.recorded_delays import UNSEEN, SamplingError
 from .noise.source import ExpectedWork, Hits, IntervalNoise, name_in_case
 from .stats import ENOUGH_EVENTS, Estimate
 from .stats.intervals import allowing_for_recording
 from .units import TICKS_PER_SECOND, show_seconds
-from .workload import RankWork, Workload
+from .workload import NO_WORK, RankWork, Work, Workload
 
 _TELL_LONGER = 2
 """On fewer recorded detours a mean has no upper end: longer ones may be missing."""
@@ -84,20 +84,31 @@ def hits_of(sources: Iterable[tuple[int, Noise]], work: ExpectedWork) -> list[So
     return in_part(found, 1.0)
 
 
-def in_part(sources: Sequence[SourceHits], share: npt.ArrayLike) -> list[SourceHits]:
+def in_part(
+    sources: Sequence[SourceHits], share: float, work: Work = NO_WORK, until: Work = NO_WORK
+) -> list[SourceHits]:
     """Return what to expect in a part of the run, such as one cycle of ten: `share` of all hits.
 
-    It may be one for all sources, or one for each of them.
+    Where the `work` of the part is known, a row such as those of `until` (`Workload.work_until`),
+    what hits messages and calculations hits it by the number of them in it.
     """
-    shares = np.broadcast_to(np.asarray(share, dtype=np.float64), len(sources)).tolist()
-    parts = [one.hits and one.hits.in_part(own) for one, own in zip(sources, shares, strict=True)]
+    parts = []
+    for one in sources:
+        own = share
+        if len(work) and isinstance(one.noise, (StepNoise, MessageNoise, NetworkJitter)):
+            during = getattr(one.noise, "during", "communication")
+            hit = [during != "compute", during != "communication"]
+            own = float(work @ hit) / max(float(until[-1] @ hit), 1.0)
+        parts.append(one.hits and one.hits.in_part(own))
     return [
         one._replace(hits=hits, hits_at_least_as_long=_count_as_long(hits, parts))
         for one, hits in zip(sources, parts, strict=True)
     ]
 
 
-def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[SourceHits]:
+def expected_hits(
+    case: Workload, duration: float, share: float = 1.0, cycles: Sequence[int] = ()
+) -> list[SourceHits]:
     """Return what to expect of each random source that acts in a case.
 
     Parameters
@@ -107,6 +118,9 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
         How long a realization lasts on average, in ticks: the mean completion.
     share : float
         The part of the run that counts, such as one cycle of ten, and so of all hits.
+    cycles : sequence of int, shape (2,), optional
+        After which cycle (0: the start) that part begins, and with which one it ends: the work in
+        it counts, where the case knows it (`work_until`).
 
     Examples
     --------
@@ -118,7 +132,12 @@ def expected_hits(case: Workload, duration: float, share: float = 1.0) -> list[S
     (384, 1000000000.0)
     """
     acting = [one for one in enumerate(case.placed_noise) if case.random_sources[one[0]]]
-    return in_part(hits_of(acting, case.expected_work()._replace(duration=float(duration))), share)
+    hits = hits_of(acting, case.expected_work()._replace(duration=float(duration)))
+    until = case.work_until() if cycles else NO_WORK
+    if not len(until):
+        return in_part(hits, share)
+    begin, end = np.vstack([[0, 0], until])[list(cycles)]
+    return in_part(hits, share, end - begin, until)
 
 
 def _count_as_long(own: Hits | None, all_hits: list[Hits | None]) -> float:

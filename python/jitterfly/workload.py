@@ -33,6 +33,8 @@ from .units import TICKS_PER_SECOND
 
 Poll = Callable[[int], object]
 """Called now and then, a few times a second; what it raises ends the computation."""
+Work = npt.NDArray[np.int64]
+NO_WORK: Work = np.zeros((0, 2), dtype=np.int64)
 
 
 class RankWork(NamedTuple):
@@ -121,6 +123,13 @@ class Workload(ABC):
     @abstractmethod
     def expected_work(self) -> ExpectedWork:
         """The work that noise meets in a realization, whose duration is not known yet."""
+
+    def work_until(self) -> Work:
+        """Count the messages taken, and calculations, up to the end of each cycle.
+
+        Shape (cycles, 2); no rows where cycles are alike, so that their time tells as much.
+        """
+        return NO_WORK
 
     @abstractmethod
     def work_per_cycle(self) -> RankWork:

@@ -190,6 +190,40 @@ def test_hits_of_messages_are_expected_where_messages_are():
         assert added == pytest.approx(share * hits.number * 2e-3, rel=0.1)
 
 
+def test_a_study_expects_hits_of_messages_where_messages_are(tmp_path):
+    """All messages are in 3 % of the time: by that, 3 % of their hits were expected there."""
+    app = jf.ScheduleBuilder(ranks=16)
+    for _ in range(50):
+        app.collective("dissemination_barrier", 8)
+    app.mark("messages")
+    app.calc("10ms")
+    app.mark("work")
+    app.write(tmp_path / "app.goal", tmp_path / "marks")
+    frequent = jf.PeriodicNoise("10us", "500ns", start="stationary")
+    rare = jf.StepNoise("20ms", probability=3e-7, during="communication")
+    case = jf.ScheduleCase(
+        tmp_path / "app.goal", network="L=1us,o=200ns", noise=[frequent], marks=tmp_path / "marks"
+    )
+    observables = {"until": jf.Completion(cycle="each"), "time": jf.CycleTime(cycle="each")}
+
+    def means(*noise):
+        study = jf.Study("app", case=replace(case, noise=[frequent, *noise]), seed=1,
+                         observables=observables, budget=jf.RealizationBudget(max=100))  # fmt: skip
+        found, (cell,) = study.run(), study.cells()
+        names = ("until, cycle 1", "until, cycle 2", "time, cycle 1", "time, cycle 2")
+        return [found.estimate(cell, name, "mean") for name in names]
+
+    sources = [(rare, 1, 3200), (replace(rare, during="compute"), 0, 16),
+               (replace(rare, during="all"), 3200 / 3216, 3216)]  # fmt: skip
+    for source, share, draws in sources:
+        most = 3e-7 * draws * 20e-3
+        for one, quiet, part in zip(
+            means(source), means(), (share, 1, share, 1 - share), strict=True
+        ):
+            assert one.value == quiet.value  # none was hit
+            assert one.high - quiet.high == pytest.approx(part * most, rel=1e-3, abs=1e-12)
+
+
 def test_rows(ring):
     noise = jf.PeriodicNoise("20us", "2us", start="stationary")
     found = jf.simulate_schedule(ring, "L=1us,o=0", noise, 300, marks="marks.txt")

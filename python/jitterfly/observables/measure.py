@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -325,6 +325,23 @@ class LinearForm:
         return [*map(list, named), self.constant]
 
 
+class Span(NamedTuple):
+    """A part of a run: from `begin` to `end`, as parts of its time without noise.
+
+    That is after cycle `first` (0: the start), up to the end of cycle `last`.
+    """
+
+    begin: float
+    end: float
+    first: int
+    last: int
+
+    def joined(self, other: Span) -> Span:
+        """Return the least part that holds both."""
+        begin, end = min(self.begin, other.begin), max(self.end, other.end)
+        return Span(begin, end, min(self.first, other.first), max(self.last, other.last))
+
+
 @dataclass(frozen=True)
 class Measure:
     """A quotient of two forms: ``numerator / denominator``.
@@ -347,9 +364,8 @@ class Measure:
         The recordings that the run replays whose last rank this is the time of.
     noise_free_time : float
         That time without noise, seconds.
-    spans : mapping of str to (float, float)
-        By variant: from which part of its run to which one noise can move the measure, as parts of
-        the run's time without noise. A variant that is not named: all of it.
+    spans : mapping of str to Span
+        By variant: the part of its run in which noise can move the measure; not named: all of it.
     parts : tuple of (LinearForm, int or None)
         Where it is of several times: each that noise can move, and its ticks in a realization
         that no noise met, where these tell that from all others.
@@ -364,7 +380,7 @@ class Measure:
     noise_free: float | None = None
     recorded: RecordedNoise | None = field(default=None, hash=False, repr=False)
     noise_free_time: float = 0.0
-    spans: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
+    spans: Mapping[str, Span] = field(default_factory=dict, hash=False)
     parts: tuple[tuple[LinearForm, int | None], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:

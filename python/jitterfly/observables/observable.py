@@ -31,7 +31,7 @@ from ..program import STATISTICS as RANK_STATISTICS
 from ..units import TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise
 from ..workload import CompletionRow, Workload
-from .measure import Column, LinearForm, Measure, MeasureFamily
+from .measure import Column, LinearForm, Measure, MeasureFamily, Span
 from .statistics import quantile_share
 
 NOISE_FREE = "noise-free"
@@ -78,11 +78,12 @@ class CompletionColumn:
         """Return the form of its samples."""
         return LinearForm.of(self.column)
 
-    def part(self, first: int, last: int) -> tuple[float, float]:
-        """Return where in the run cycle `first` (0: the start) and cycle `last` end, as shares."""
+    def span(self, first: int, last: int) -> Span:
+        """Return the part of the run after cycle `first` (0: the start), up to cycle `last`."""
         begin, end = (self.ends[cycle - 1][1] if cycle else 0 for cycle in (first, last))
         whole = self.ends[-1][1]
-        return (begin / whole, end / whole) if end > begin else (0.0, 1.0)
+        shares = (begin / whole, end / whole) if end > begin else (0.0, 1.0)
+        return Span(*shares, first, last)
 
 
 @dataclass(frozen=True)
@@ -323,15 +324,12 @@ class Observable(Component, ABC):
     def _measured(self, name: str, sides: Mapping[str, CompletionColumn]) -> Measure | None:
         """Return `measure` with its parts, and the span of each variant's run that it reads."""
         measure = self.measure(name, **sides)
-        spans: dict[str, tuple[float, float]] = {}
+        spans: dict[str, Span] = {}
         for chosen in sides.values():
-            variant = chosen.column.variant
-            begin, end = chosen.part(*self.read_cycles(chosen))
-            known = spans.get(variant, (begin, end))
-            spans[variant] = min(begin, known[0]), max(end, known[1])
+            variant, span = chosen.column.variant, chosen.span(*self.read_cycles(chosen))
+            spans[variant] = span.joined(spans.get(variant, span))
         if measure is None:
             return None
-        spans = {} if set(spans.values()) == {(0.0, 1.0)} else spans
         return dataclasses.replace(measure, spans=spans, parts=_parts_of(measure, sides.values()))
 
     def read_cycles(self, chosen: CompletionColumn) -> tuple[int, int]:

@@ -534,8 +534,8 @@ def acting_sources(
     found = {}
     for variant in dict.fromkeys(column.variant for column in columns):
         longest = max(t for t, c in zip(times, columns, strict=True) if c.variant == variant)
-        begin, end = measure.spans.get(variant, (0.0, 1.0))
-        found[variant] = expected_hits(cases[variant], longest / end, end - begin)
+        begin, end, *cycles = measure.spans.get(variant, (0.0, 1.0))
+        found[variant] = expected_hits(cases[variant], longest / end, end - begin, cycles)
     return found
 
 

@@ -33,7 +33,7 @@ from ..imbalance import SpeedOrText, check_ranks, check_speed
 from ..network import LogGOPS
 from ..noise import Noise
 from ..noise.source import ExpectedWork, MaxWork
-from ..workload import CompletionRow, Poll, RankWork, Workload
+from ..workload import CompletionRow, Poll, RankWork, Work, Workload
 from .compile import CompiledSchedule, LevelCosts, compile_program, costs_of_levels
 from .schedule import Schedule, is_pattern, read_marks
 from .simulate import (
@@ -51,6 +51,7 @@ from .simulate import (
     warn_of_short_receives,
     why_speed_is_ineffective,
     work_of_plan,
+    work_until,
 )
 
 _COMPLETION = "completion"
@@ -228,6 +229,9 @@ class ScheduleCase(Workload):
     def expected_work(self) -> ExpectedWork:
         return _expected_work(_without_noise(self))
 
+    def work_until(self) -> Work:
+        return _work_until(self._files)
+
     def work_per_cycle(self) -> RankWork:
         return work_of_plan(self.ranks, _plan(_without_noise(self)))
 
@@ -343,6 +347,13 @@ class _Size(NamedTuple):
     ranks: int
     operations: int
     marks: tuple[str, ...]  # their names
+
+
+@lru_cache(maxsize=4096)
+def _work_until(files: _Files) -> Work:
+    """Return the work until each mark, and of all, of the files."""
+    schedule = _read(files)
+    return work_until(schedule, schedule.marks)
 
 
 @lru_cache(maxsize=4096)

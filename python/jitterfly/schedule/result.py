@@ -33,7 +33,7 @@ from ..fields import counted, digested, frozen_dataclass, parameter, seed_in_fil
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
-from ..noise import MessageNoise, NetworkJitter, Noise, StepNoise
+from ..noise import Noise
 from ..slowdown import (
     NO_EVENT,
     no_hosts_notes,
@@ -51,13 +51,12 @@ from ..unseen_noise import (
     undersampling_bound,
     unmet_among,
 )
+from ..workload import NO_WORK, Work
 from .order import OrderCheck
 from .schedule import Schedule
 
 if TYPE_CHECKING:
     import xarray
-
-_NO_WORK = np.zeros(0, dtype=np.int64)
 
 
 @frozen_dataclass(eq=False)
@@ -129,9 +128,7 @@ class ScheduleResult(Answer):
     doubts: tuple[str, ...] = ()
     recorded: RecordedNoise = dataclasses.field(default=RecordedNoise(), repr=False)
     expected: tuple[SourceHits, ...] = dataclasses.field(default=(), repr=False)
-    work_at_marks: npt.NDArray[np.int64] = dataclasses.field(
-        default_factory=lambda: _NO_WORK, repr=False
-    )
+    work_at_marks: Work = dataclasses.field(default_factory=lambda: NO_WORK, repr=False)
 
     columns = (
         Column("mark"),
@@ -163,7 +160,7 @@ class ScheduleResult(Answer):
         times: npt.NDArray[np.float64],
         noise_free: Any,
         confidence: float = 0.95,
-        work: npt.NDArray[np.int64] = _NO_WORK,
+        work: Work = NO_WORK,
     ) -> Estimate:
         """Estimate times from the beginning on, with all that their interval has to allow for.
 
@@ -195,7 +192,7 @@ class ScheduleResult(Answer):
         self,
         times: npt.NDArray[np.float64],
         noise_free: float,
-        work: npt.NDArray[np.int64],
+        work: Work,
         confidence: float = 0.95,
         count: int = 1,
     ) -> Estimate:
@@ -208,25 +205,14 @@ class ScheduleResult(Answer):
         lacks = undersampling_bound(self._unmet(mean, work, count)) / count
         return self.recorded.allow(mean, noise_free).lacking(lacks, lacks)
 
-    def _unmet(
-        self, mean: Estimate, work: npt.NDArray[np.int64] = _NO_WORK, count: int = 1
-    ) -> list[SourceHits]:
-        """List the sources of which too few hits are expected for the mean of `count` parts.
-
-        What hits messages and calculations hits a part by the number of them in it; all else by the
-        time that it takes.
-        """
-        time = count * float(mean.value) / (float(self.samples.mean()) or math.inf)
+    def _unmet(self, mean: Estimate, work: Work = NO_WORK, count: int = 1) -> list[SourceHits]:
+        """List the sources of which too few hits are expected for the mean of `count` parts."""
+        share = count * float(mean.value) / (float(self.samples.mean()) or math.inf)
         half = count * mean.half_width * TICKS_PER_SECOND
-        if not math.isfinite(half) or time <= 0:
+        if not math.isfinite(half) or share <= 0:
             return []
-        shares = [time] * len(self.expected)
-        for i, one in enumerate(self.expected):
-            if len(work) and isinstance(one.noise, (StepNoise, MessageNoise, NetworkJitter)):
-                during = getattr(one.noise, "during", "communication")
-                hit = [during != "compute", during != "communication"]
-                shares[i] = float(work @ hit) / max(float(self.work_at_marks[-1] @ hit), 1.0)
-        return unmet_among(in_part(self.expected, shares), half, mean.realizations)
+        hits = in_part(self.expected, share, work, self.work_at_marks)
+        return unmet_among(hits, half, mean.realizations)
 
     def _unmet_at_marks(self) -> list[SourceHits]:
         """List the sources of which too few hits are expected for a mark, not for the whole run.
@@ -315,7 +301,7 @@ class ScheduleResult(Answer):
             ))  # fmt: skip
         return rows
 
-    def _work_until(self) -> npt.NDArray[np.int64]:
+    def _work_until(self) -> Work:
         """Return the work up to each mark; rows without numbers where it is not known."""
         known = len(self.work_at_marks) > 0
         return self.work_at_marks[:-1] if known else np.zeros((len(self.marks), 0), dtype=np.int64)

@@ -51,7 +51,7 @@ from ..question import (
 from ..syntax import read_noise_texts
 from ..units import LONGEST_TICKS, TICKS_PER_SECOND
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
-from ..workload import RankWork, doubts_of, place_noise, unfit_nodes, unseen_changes
+from ..workload import NO_WORK, RankWork, Work, doubts_of, place_noise, unfit_nodes, unseen_changes
 from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
 from .order import (
     arrival_bytes,
@@ -427,22 +427,23 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
         doubts=doubts,
         recorded=recorded,
         expected=expected,
-        work_at_marks=_work_at_marks(schedule, marks if expected else NO_MARKS),
+        work_at_marks=work_until(schedule, marks if expected else None),
     )
 
 
 simulate_schedule = call_of(ScheduleQuestion, _answer, "simulate_schedule")
 
 
-def _work_at_marks(schedule: Schedule, marks: Marks) -> npt.NDArray[np.int64]:
+def work_until(schedule: Schedule, marks: Marks | None) -> Work:
     """Count messages taken, and calculations, up to each mark, by the order of operations.
 
-    Shape (marks + 1, 2); the last row has all of them.
+    Shape (marks + 1, 2); the last row has all of them. No rows without marks.
     """
+    if marks is None or not marks.names:
+        return NO_WORK
     count = len(marks.names)
     work = np.zeros((count + 1, 2), dtype=np.int64)
-    begins = schedule._mapped.begins[: schedule.ranks] if count else ()
-    for rank, begin in enumerate(begins):
+    for rank, begin in enumerate(schedule._mapped.begins[: schedule.ranks]):
         operations = schedule._mapped.operations_of(rank)
         of = marks.of[begin : begin + len(operations)]
         ends = np.flatnonzero(of != NO_MARK)
@@ -452,7 +453,7 @@ def _work_at_marks(schedule: Schedule, marks: Marks) -> npt.NDArray[np.int64]:
         calculates = (kinds == KINDS["calc"]) & (operations[:, 1] > 0)
         for i, chosen in enumerate((kinds == KINDS["recv"], calculates)):
             work[:, i] += np.bincount(part[chosen], minlength=count + 1)
-    return work.cumsum(axis=0) if count else work[:0]
+    return work.cumsum(axis=0)
 
 
 def _expected_hits(
