@@ -147,7 +147,8 @@ def test_budget_of_measured_noise_says_what_it_does(noise_file, talkative, capsy
     assert "realizations at" not in printed.out
 
 
-def test_quick_commands_say_nothing(noise_file, capsys):
+def test_quick_commands_say_nothing(noise_file, clock, capsys):
+    """No time passes for what tells of progress, however busy the machine is."""
     assert main(["budget", *FEWER, "--noise", str(noise_file)]) == 0
     assert main(["budget", *FEWER, "--delay", "14us"]) == 0
     assert capsys.readouterr().err == ""

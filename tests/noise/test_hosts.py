@@ -28,6 +28,16 @@ KINDS = [source.kind for source in SOURCES]
 HOSTS = [OnRanks([0, 5]), OnNodes([1, 3], node_ranks=4), OnNodes(1, every=3), OnShare(0.4, seed=2)]
 
 
+def test_parts_of_a_source_are_taken_as_text():
+    """As a command line writes them; what is no such text is told the form."""
+    on = jf.PeriodicNoise("1ms", "5us", hosts="nodes(nodes=17)", bursts="onoff(on=1s,off=9s)")
+    assert on.hosts == OnNodes(17)
+    assert on.bursts == jf.OnOff(on="1s", off="9s")
+    for text, told in (("17", "as text nodes"), ("nodes(node=1)", "did you mean 'nodes'")):
+        with pytest.raises(ValueError, match=told):
+            jf.PeriodicNoise("1ms", "5us", hosts=text)
+
+
 def case(*noise, **options):
     usual = {"network": NETWORK, "algorithm": "recursive_doubling_allreduce", "cycles": 2}
     return jf.Case(16, noise=noise, compute_time="20us", **usual | options)

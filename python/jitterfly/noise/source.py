@@ -33,7 +33,7 @@ from ..fields import (
     shorten,
 )
 from ..imbalance import Hosts
-from ..syntax import read_noise
+from ..syntax import read_noise, read_part
 from ..units import (
     TICKS_PER_SECOND,
     OptionalSeconds,
@@ -403,8 +403,10 @@ class PartField(Converted[_Part | Mapping[str, Any] | None, _Part | None]):
     def __init__(self) -> None:
         super().__init__(f"{self.base.__name__} | None", None)
 
-    def __set__(self, instance: object, value: _Part | Mapping[str, Any] | None) -> None:
+    def __set__(self, instance: object, value: _Part | Mapping[str, Any] | str | None) -> None:
         part: Any = value
+        if isinstance(value, str) and value.endswith(")"):  # as on a command line
+            value = read_part(value, self._name)
         if isinstance(value, Mapping):
             part = self.base.from_dict(value, self._name)
         elif value is not None and not isinstance(value, self.base):
