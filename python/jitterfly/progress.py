@@ -227,8 +227,12 @@ def timed_phase(doing: str) -> Iterator[None]:
 def share_done(done: float, total: float, elapsed: float, counted: str) -> tuple[str, float]:
     """Say how many of all are done, and how much time is left; return that and the share."""
     share = done / total if total else 0.0
-    left = f", {show_duration(elapsed * (1 / share - 1))} left" if share else ""
-    return f"{done:,.0f} of {total:,.0f} {counted}{left}", share
+    return f"{done:,.0f} of {total:,.0f} {counted}{time_left(elapsed, share)}", share
+
+
+def time_left(elapsed: float, share: float) -> str:
+    """Say how much time is left; "" where nothing is done."""
+    return f", {show_duration(elapsed * (1 / share - 1))} left" if share else ""
 
 
 def realizations_done(elapsed: float, done: int, total: int) -> tuple[str, float]:

@@ -470,10 +470,13 @@ class Threads(Parameter[Int | None, int | None]):
 class ProgressCall(Anything[Taken]):
     """A function that is called while an answer is looked for.
 
-    `say` is that of `progress_of_call`, which shows the progress of a call without such a function.
+    `say` is that of `progress_of_call`, which shows the progress of a call without such a function;
+    a question that knows more of it has a method `progress_told`.
     """
 
-    def __init__(self, help: str, *, takes: str, say: Callable[..., tuple[str, float]]) -> None:
+    def __init__(
+        self, help: str, *, takes: str, say: Callable[..., tuple[str, float]] = realizations_done
+    ) -> None:
         more = "Left out, progress is printed on standard error from 10 s on."
         super().__init__(help, more, takes=takes, default=None, option=None, part=ENGINE)
         self.say = say
@@ -630,7 +633,7 @@ def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -
         asked = question(*arguments, **options)
         values: dict[str, Any] = vars(asked)
         given = values.get("progress")
-        with progress_of_call(name, given, say) as shown:
+        with progress_of_call(name, given, getattr(asked, "progress_told", say)) as shown:
             # Its answer, which may keep the question, keeps what was given.
             values["progress"] = shown
             try:

@@ -55,6 +55,7 @@ from .hierarchy import Hierarchy
 from .imbalance import Arrival, Counts, Speed
 from .noise import Congestion, Noise, TraceNoise
 from .noise.source import NO_HOSTS, name_in_case
+from .progress import time_left
 from .question import (
     ARRIVAL,
     EFFORT,
@@ -312,12 +313,6 @@ SPEED = (
 )
 
 
-def _ranks_done(_: float, done: float, numbers: int, ranks: int) -> tuple[str, float]:
-    """Say which numbers of ranks are done; the time left, which grows with ranks, is not known."""
-    share = f"{100 * (done % 1):.0f} % of {ranks:,} ranks"
-    return f"{int(done)} of {counted(numbers, 'number')} of ranks, {share}", done / numbers
-
-
 @question
 class CollectiveQuestion(CollectiveParameters, EngineParameters):
     """A collective over numbers of ranks, which `slowdown` and `noise_limit` ask about."""
@@ -341,8 +336,35 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
         "called before each number of ranks, and now and then, as ``progress(done, numbers, "
         "ranks)``; `done` holds the part of the present one",
         takes="Callable[[float, int, int], object] | None",
-        say=_ranks_done,
     )
+
+    def progress_told(
+        self, elapsed: float, done: float, numbers: int, ranks: int
+    ) -> tuple[str, float]:
+        """Say how many numbers of ranks are done, and how much time is left, by their messages."""
+        share = self.messages_done(done)
+        part = done - self.place_of(ranks)
+        now = f"{100 * part:.0f} % of {ranks:,} ranks{time_left(elapsed, share)}"
+        return f"{int(done)} of {counted(numbers, 'number')} of ranks, {now}", share
+
+    def place_of(self, ranks: int) -> int:
+        """Return how many numbers of ranks come before one."""
+        return [case.ranks for case in self.cases].index(ranks)
+
+    def messages_done(self, done: float) -> float:
+        """Return the part of all messages that is done; `done` is that of `progress`."""
+        return float(np.interp(done, np.arange(len(self._messages)), self._messages))
+
+    @cached_property
+    def _messages(self) -> npt.NDArray[np.float64]:
+        """The part of all messages that each number of ranks and those before have, from 0 on."""
+        sizes = [max(case.loops[-1].rank_rounds(), 1) for case in self.cases]
+        return np.cumsum([0, *sizes]) / sum(sizes)
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The cases by ascending ranks."""
+        raise NotImplementedError
 
     @property
     def library(self) -> LibraryRules | None:

@@ -3,6 +3,7 @@
 import inspect
 import io
 import multiprocessing
+import re
 import sys
 import threading
 import types
@@ -17,7 +18,9 @@ from jitterfly import backends, congestion, progress
 from jitterfly.advice import Progress
 from jitterfly.cli import advise, main
 from jitterfly.measured import Detours, Measured, noisefile
-from jitterfly.progress import Phases
+from jitterfly.noise_limit import NoiseLimitQuestion
+from jitterfly.progress import Phases, show_duration
+from jitterfly.slowdown import SlowdownQuestion
 from jitterfly_papers.inference import watching
 from jitterfly_papers.inference.hit_tables import simulate_hit_table
 from jitterfly_papers.report.hsl09 import network_study
@@ -305,6 +308,26 @@ def test_a_call_that_takes_long_says_so_on_standard_error(name, talkative, capsy
     call(name, progress=lambda *state: told.append(state))
     assert told
     assert capsys.readouterr().err == ""  # who has it told says what to print
+
+
+@pytest.mark.parametrize("name", ["slowdown", "noise_limit"])
+def test_the_time_left_is_that_of_the_messages_of_all_ranks(name, talkative, capsys):
+    """Of 4 * 2, 512 * 9 and 1,024 * 10 messages 4,616 are done with two numbers of ranks."""
+    noise, _, options = calls()[name]
+    function(name)(noise, [4, 512, 1024], **options)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(
+        rf"jitterfly\.{name}: [23] of 3 numbers of ranks, \d+ % of 1,024 ranks, \d+ s left", last
+    )
+    kind = {"slowdown": SlowdownQuestion, "noise_limit": NoiseLimitQuestion}[name]
+    asked = kind(noise, [1024, 4, 512], **options)
+    for done, messages, part in ((2, 4616, 0), (2.5, 9736, 50), (3, 14856, 100)):
+        said, share = asked.progress_told(100.0, done, 3, 1024)
+        assert share == pytest.approx(messages / 14856)
+        left = show_duration(100 * (14856 / messages - 1))
+        now = f"{part} % of 1,024 ranks, {left} left"
+        assert said == f"{int(done)} of 3 numbers of ranks, {now}"
+    assert asked.progress_told(100.0, 0, 3, 4) == ("0 of 3 numbers of ranks, 0 % of 4 ranks", 0)
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -498,6 +498,8 @@ def test_the_time_left_is_that_of_all_messages(capsys, monkeypatch):
     shares = re.findall(
         r"simulating ([0-9,]+) ranks \(([1-3]) of 3\): ([0-9]+) %, \S+ s left", told
     )
+    assert "(3 of 3)" in told
+    assert "(4 of 3)" not in told
     done = [int(share) for *_, share in shares]
     assert done == sorted(done)
     first = {ranks: int(share) for ranks, _, share in reversed(shares)}

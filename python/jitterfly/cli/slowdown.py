@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..question import EFFORT
 from ..syntax import read_noise_texts
 from .options import add_parameters, read_question, tell_understood
@@ -72,16 +70,14 @@ def _run(chosen: argparse.Namespace) -> int:
     check_force(chosen)
 
     def show(done: float, numbers: int, count: int) -> None:
-        now = float(np.interp(done, np.arange(len(work)), work))
-        place = f" ({int(done) + 1:,} of {numbers:,})" if numbers > 1 else ""
-        phases("simulating", now, float(work[-1]), f" {count:,} ranks{place}")
+        place = f" ({question.place_of(count) + 1:,} of {numbers:,})" if numbers > 1 else ""
+        share = question.messages_done(done)
+        phases("simulating", share, 1.0, f" {count:,} ranks{place}")
 
     kind = _kind(chosen)
     question = read_question(chosen, kind, progress=show)
     name = "slowdown" if kind is SlowdownQuestion else "noise_limit"
     before = prepare_out(chosen, name, question.to_dict(), list(kind.parameters(EFFORT)))
-    # More ranks take longer: the time left is that of all messages which are left.
-    work = np.cumsum([0, *(max(case.loops[-1].rank_rounds(), 1) for case in question.cases)])
     case = question.cases[-1]
     noise = case.noise if isinstance(question, SlowdownQuestion) else question.others
     given = chosen.network is not None
