@@ -28,6 +28,8 @@ from .workload import NO_WORK, RankWork, Work, Workload
 
 _TELL_LONGER = 2
 """On fewer recorded detours a mean has no upper end: longer ones may be missing."""
+_STAGES = 3
+"""In which all ranks wait for the longest detour: within nodes, between them, and within again."""
 MATTERS = 0.1
 """From which part of an interval's half width on it matters what a source may move a mean by."""
 
@@ -353,8 +355,6 @@ class RecordedNoise(NamedTuple):
 
     def others_add(self, noise_free: float) -> float:
         """Return about what other noise adds to the mean at most, seconds; infinite if unknown."""
-        if not self.others:
-            return 0.0
         if self.meets is None:
             return math.inf
         work = self.meets._replace(duration=noise_free * TICKS_PER_SECOND)
@@ -415,14 +415,17 @@ class RecordedNoise(NamedTuple):
         # The recording tells by which factor delays may differ, and the simulation how long they
         # are: ranks do not wait for each other at once. Other noise is no part of that.
         excess = max(float(estimate.value) - noise_free, 0.0)
-        caused = max(excess - self.others_add(noise_free), 0.0)
+        part = excess
+        if self.others:  # all that they can not be, or more: they make no recording better known
+            rest = excess - self.others_add(noise_free)
+            part = max(rest, min(_STAGES * error.delay, excess))
         scale = 1.0
         if error.delay > 0 and (share is None or self.work is None or self.work.cycles == 1):
-            scale = max(min(1.0, excess / error.delay), caused / error.delay)
+            scale = max(min(1.0, excess / error.delay), part / error.delay)
         below = min(scale * error.below, excess)
         above = error.above if math.isinf(error.above) else scale * error.above
         # Of longer detours than these few, which may be there, nothing is known.
-        decides = not self.others or caused > excess / 2
+        decides = not self.others or part > excess / 2
         if decides and share is None and error.events < _TELL_LONGER:
             above = math.inf
         return allowing_for_recording(estimate, below, above)

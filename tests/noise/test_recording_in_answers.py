@@ -267,3 +267,24 @@ def test_hardly_any_other_noise_makes_no_recording_better_known(ranks, other):
         for sources in ([noise], [noise, other])
     )
     assert (beside.low, beside.high) == pytest.approx((alone.low, alone.high), rel=1e-3)
+
+
+def test_other_noise_makes_no_upper_end_smaller():
+    """A daemon had the mean at most as high as without it: noise only adds."""
+    random = np.random.default_rng(1)
+    starts = np.sort(random.uniform(0, 9.9, 60))
+    durations = np.minimum(random.exponential(1e-4, 60), np.diff(starts, append=9.95) - 1e-6)
+    noise = jf.TraceNoise(starts=starts, durations=durations, length=10)
+    daemons = [
+        jf.PeriodicNoise(period, duration, start="stationary")
+        for period, duration in (("1s", "300us"), ("100ms", "300us"), ("10ms", "1ms"))
+    ]
+    for ranks in (64, 4096):
+        means = [
+            jf.slowdown([noise, *more], ranks, realizations=300).rows[0].mean
+            for more in ([], *([one] for one in daemons))
+        ]
+        upper = [float(one.high) for one in means]
+        assert upper == sorted(upper)
+        # Where the other noise is most of it, what the recording does not tell is little.
+        assert upper[-1] < 1.3 * float(means[-1].value)
