@@ -738,10 +738,12 @@ def without_first(times: Floats, skip: int) -> Floats:
     return times[skip:]
 
 
-def read_times(measured: _Measured, unit: str | None, case: Case, skip: int = 0) -> Floats:
+def read_times(
+    measured: _Measured, unit: str | None, case: Case, skip: int = 0, name: str = "measured"
+) -> Floats:
     """Read the times of a case's collective, one for each iteration, in the order of measurement.
 
-    `skip` of them are left out.
+    `skip` of them are left out. `name` is that of the argument, for errors.
 
     Raises
     ------
@@ -749,7 +751,7 @@ def read_times(measured: _Measured, unit: str | None, case: Case, skip: int = 0)
         As `compare_measured`; a benchmark's table, which has no times of iterations.
     """
     chosen = _Chosen(None, case.ranks, case.message_bytes, None)
-    content, _, _ = _read(measured, unit, case, chosen)
+    content, _, _ = _read(measured, unit, case, chosen, name)
     if isinstance(content, CollectiveTable):
         raise ValueError(
             f"{measured} is a table of means: the time of every iteration is needed, in a text "
@@ -773,7 +775,11 @@ def largest_ranks_in(path: Path) -> int | None:
 
 
 def _read(
-    measured: str | Path | Sequence[float] | Floats, unit: str | None, case: Case, chosen: _Chosen
+    measured: str | Path | Sequence[float] | Floats,
+    unit: str | None,
+    case: Case,
+    chosen: _Chosen,
+    name: str = "measured",
 ) -> tuple[Floats | CollectiveTable, tuple[str, ...], str]:
     """Samples in seconds, or the table of a benchmark; notes on rows left out; and the clock."""
     if not isinstance(measured, (str, Path)):
@@ -782,7 +788,7 @@ def _read(
                 "iterations are of a benchmark's table of means, but measured is times"
             )
         _check_plain(case, chosen)
-        return _check_samples(measured, unit, "measured"), (), COMMON
+        return _check_samples(measured, unit, name), (), COMMON
     path = Path(measured)
     parts: Sequence[Any] = ()
     left_out: tuple[str, ...] = ()

@@ -65,6 +65,7 @@ from .slowdown import part_in_words, repetition
 from .stats import Estimate
 from .stats.intervals import check_confidence, in_order, normal, student_t
 from .stats.measured_times import Series
+from .syntax import read_count
 from .units import (
     TICKS_PER_SECOND,
     LongTimeWarning,
@@ -100,6 +101,7 @@ _OTHER_NETWORK = 1.25  # times the base time
 _OTHER_UNIT = 300  # times the base time: no network is so far off, and units differ by 1000
 _WIDE = 0.5  # times the base time: where its own spread is wider, it has several states
 _MAX_ROWS = 8
+_SHOWN = 8  # numbers of ranks in an error
 NEAR = {"mean": 0.05, "p90": 0.1, "p99": 0.25}
 """Relative ends of intervals beyond which a note says how little is known."""
 
@@ -140,18 +142,20 @@ class SizedTimes(Parameter[Any, tuple[tuple[int, Any], ...]]):
 
     takes = "Mapping[int, str | Path | Sequence[float]]"
     metavar = "RANKS=FILE"
+    least = 1
     argument: Mapping[str, Any] = {"action": "append"}  # type: ignore[misc]
 
     def read(self, value: Any, name: str) -> tuple[tuple[int, Any], ...]:
-        if isinstance(value, Mapping):
-            value = value.items()
+        pairs = value.items() if isinstance(value, Mapping) else value
         try:
-            return tuple((int(ranks), times) for ranks, times in value)
+            pairs = [(ranks, times) for ranks, times in pairs]
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} must be numbers of ranks with their times, such as 128=small.txt, got "
                 f"{shorten(value)}"
             ) from None
+        most = 2**MAX_ROUNDS
+        return tuple((read_count(n, f"{name}: ranks", self.least, most), t) for n, t in pairs)
 
     def from_text(self, text: list[str], name: str, given: Mapping[str, Any]) -> Any:
         return self.read([one.split("=", 1) for one in text], name)
@@ -165,10 +169,13 @@ class TimesThere(SizedTimes):
 
     takes = "str | Path | Sequence[float] | Mapping[int, Any] | None"
     metavar = "FILE|RANKS=FILE"
+    least = 0
 
     def read(self, value: Any, name: str) -> tuple[tuple[int, Any], ...]:
         if value is None or (isinstance(value, tuple) and not value):
             return ()
+        if isinstance(value, Mapping) and not value:
+            raise ValueError(f"{name} must be times, or numbers of ranks with theirs, got {{}}")
         nested = isinstance(value, (list, tuple)) and bool(value) and not np.isscalar(value[0])
         return super().read(value if nested or isinstance(value, Mapping) else {0: value}, name)
 
@@ -245,7 +252,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         if min(counts) < 2 or len(set(counts)) < len(counts):
             raise FieldError(
                 "sizes", " must be of 2 ranks or more, each number once and none that of ranks, "
-                f"got {', '.join(map(str, counts[1:]))}"
+                f"got {_listed(counts[1:])}"
             )  # fmt: skip
         self.take_named_algorithm(counts)
         for ranks in counts:
@@ -266,9 +273,9 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         """Return the time without noise, of the network, seconds."""
         return float(from_ticks(self.case_of(ranks).loops[-1].noise_free_observations()[-1]))
 
-    def read(self, measured: Any, ranks: int) -> Floats:
-        """Read the measured times on `ranks` ranks, seconds."""
-        return read_times(measured, self.unit, self.case_of(ranks), self.skip)
+    def read(self, measured: Any, ranks: int, name: str = "measured") -> Floats:
+        """Read the times of the argument `name`, measured on `ranks` ranks, seconds."""
+        return read_times(measured, self.unit, self.case_of(ranks), self.skip, name)
 
     def hits(self) -> Hits:
         """Tell base and noise apart."""
@@ -302,7 +309,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         """Read all measured times; first those whose iterations are predicted."""
         others = []
         for ranks, measured in self.sizes:
-            times = self.read(measured, ranks)
+            times = self.read(measured, ranks, "sizes")
             known = self.noise_free(ranks) if self.base == NETWORK else None
             others.append(Run(ranks, Hits(times, split_base(times, known))))
         return [Run(self.ranks, self.hits()), *others]
@@ -819,14 +826,14 @@ class PredictQuestion(InferNoiseQuestion):
         if len(set(counts)) < len(counts) or not {*counts} <= {*self.to}:
             raise FieldError(
                 "measured_there", f" must be of predicted numbers of ranks ({shown}), each once, "
-                f"got {', '.join(f'{ranks:,}' for ranks in counts)}"
+                f"got {_listed(counts)}"
             )  # fmt: skip
 
     def there(self, ranks: int) -> Hits | None:
         """Read the times that were measured on a predicted number of ranks; None without any."""
         for count, measured in self.measured_there:
             if count in (0, ranks):
-                times = self.read(measured, ranks)
+                times = self.read(measured, ranks, "measured_there")
                 return Hits(times, split_base(times))
         return None
 
@@ -1079,6 +1086,10 @@ class Prediction(Answer):
         if len(ones) == len(self.predicted):
             return ""
         return f"on {_on([one.ranks for one in ones])}: "
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    return ", ".join(f"{one:,}" for one in ranks[:_SHOWN]) + ", ..." * (len(ranks) > _SHOWN)
 
 
 def _on(ranks: Sequence[int]) -> str:

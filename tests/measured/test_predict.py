@@ -630,3 +630,20 @@ def test_two_hits_of_one_iteration_are_longer_than_all_that_were_measured():
     assert float(rows["p99"].value) == pytest.approx(p99, rel=0.2)
     assert rows["p99"].low < p99 < rows["p99"].high
     assert rows["mean"].low < truth.mean() < rows["mean"].high
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"measured_there": {64.7: [1e-5, 2e-5]}}, "measured_there: ranks must be an integer"),
+        ({"sizes": {8.9: [1e-5, 2e-5]}}, "sizes: ranks must be an integer"),
+        ({"measured_there": {}}, "measured_there must be times, or numbers of ranks with theirs"),
+        ({"measured_there": [1e-5, -1]}, "measured_there must be 2 or more times"),
+        ({"sizes": {8: []}}, "sizes has no times"),
+        ({"measured_there": [[32, 1e-6]] * 1500}, r"of predicted numbers of ranks \(64\), each"),
+    ],
+)
+def test_bad_times_are_told_of_the_argument_that_has_them(more, told):
+    with pytest.raises(ValueError, match=told) as found:
+        jf.predict(times_under(NOISE), RANKS, to=64, **{**OPTIONS, **more})
+    assert len(str(found.value)) < 200

@@ -370,7 +370,7 @@ def magnified(
         below and above, over that of the number of hits. Infinite where draws have no such hits.
     """
     rng = np.random.default_rng(seed)
-    beyond = np.count_nonzero(hits.excess[:, None] > hits.before, axis=0)
+    beyond = hits.count - np.searchsorted(hits.excess, hits.before, side="right")
     worth = float(hits.effective(hits.least)) / hits.count  # of one iteration
     drawn = rng.poisson(-np.diff(beyond, append=0) * worth, (_DRAWS, len(beyond))) / worth
     rates, numbers = [], []
