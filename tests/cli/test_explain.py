@@ -10,6 +10,8 @@ from support.small_study import STUDY
 from jitterfly.cli import main
 
 CASE = ["--ranks", "16", "--network", "L=1us,o=200ns", "--algorithm", "dissemination_barrier"]
+NOISE = "--noise=period=1ms,duration=10us"
+PREDICT = ["predict", "times.txt", *CASE, "--to=64"]
 
 
 @pytest.fixture
@@ -100,6 +102,45 @@ def test_an_answer_goes_into_a_directory(tmp_path, monkeypatch, capsys, command,
     assert "--force is for --out DIR" in capsys.readouterr().err
     assert main(["report", "a", "--out", "page.html"]) == 0
     assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "name"),
+    [
+        (["explain", "two.goal", NOISE], "two.goal", "explain"),
+        (["explain", "study.toml"], "two.goal", "explain"),
+        (["compare-measured", "times.txt", *CASE, NOISE], "times.txt", "compare_measured"),
+        ([*PREDICT], "times.txt", "predict"),
+        ([*PREDICT, "--measured-there=more.txt"], "more.txt", "predict"),
+        ([*PREDICT, "--size=8=more.txt"], "more.txt", "predict"),
+    ],
+)
+def test_a_file_with_another_content_is_another_question(
+    tmp_path, monkeypatch, capsys, command, file, name
+):
+    """Under the same path; the answer to the first is not replaced."""
+    monkeypatch.chdir(tmp_path)
+    times = "\n".join(["7e-6"] * 90 + ["2e-5"] * 10)
+    texts = {"two.goal": GOAL, "times.txt": times, "more.txt": times.replace("7e", "7.1e")}
+    texts["study.toml"] = (
+        'name = "x"\nrealizations = { max = 10 }\n[case]\nschedule = "two.goal"\n'
+        'network = "L=1us,o=200ns"\nnoise = ["period=1ms,duration=10us"]\n'
+    )
+    for path, text in texts.items():
+        (tmp_path / path).write_text(text)
+    given = [*command, "-q", "--realizations=500", "--out=a"]
+    assert main(given) == 0
+    assert main(given) == 0  # the same question
+    before = (tmp_path / "a" / f"{name}.json").read_bytes()
+    changed = texts[file].replace("500000", "900000").replace("2e-5", "3e-5")
+    assert changed != texts[file]
+    (tmp_path / file).write_text(changed)
+    capsys.readouterr()
+    assert main(given) == 2
+    what = "sha256" if command[0] == "explain" else f"sha256.{file}"
+    assert f"(its {what} is " in capsys.readouterr().err
+    assert (tmp_path / "a" / f"{name}.json").read_bytes() == before
+    assert main([*given, "--force"]) == 0
 
 
 def test_a_late_rank_by_options(capsys):

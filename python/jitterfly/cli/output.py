@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+import hashlib
 import json
 import shutil
 import sys
@@ -241,6 +242,21 @@ def prepare_out(
     before = check_out(chosen.out, name, asked, chosen.force, free)
     warn_without_matplotlib()
     return before
+
+
+def digests(paths: Iterable[Path | str]) -> dict[str, str]:
+    """Return the SHA-256 of files by their paths: what is asked changes with their content.
+
+    A pipe, which is read only once, has none.
+    """
+    found = {}
+    for path in filter(Path.is_file, map(Path, paths)):
+        digest = hashlib.sha256()
+        with path.open("rb") as file:  # in pieces: a schedule may be larger than the memory
+            while piece := file.read(2**20):
+                digest.update(piece)
+        found[str(path)] = digest.hexdigest()
+    return found
 
 
 def check_force(chosen: argparse.Namespace) -> None:
