@@ -156,6 +156,11 @@ class ShownTable:
     notes: tuple[str, ...] = ()
     left: int = 1
 
+    def in_lines(self) -> ShownTable:
+        """Return the table with each heading in one line, as programs read it."""
+        header = tuple(one.replace("\n", " ") for one in self.header)
+        return dataclasses.replace(self, header=header)
+
     def lines(self) -> list[str]:
         """Return the table as aligned lines of text."""
         return aligned([*[self.header] * bool(self.header), *self.rows], self.left)
@@ -283,7 +288,7 @@ class Report(ABC):
             "notes": plain(notes),
             "note_codes": [getattr(note, "code", "") for note in notes],
             "cautions": len(self.cautions()),
-            "tables": plain(self.shown_tables()),
+            "tables": plain([one.in_lines() for one in self.shown_tables()]),
         }
 
     def plot(self, path: str | Path | None = None) -> Figure:

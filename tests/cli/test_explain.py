@@ -49,6 +49,9 @@ def test_ranks_and_the_path(tmp_path, monkeypatch, capsys):
     waits = {row["rank"]: row["waits_for_others"] for row in found["ranks"]}
     assert sorted(waits) == list(range(16))
     assert min(waits, key=waits.get) == 7
+    headings = [heading for table in found["tables"] for heading in table["header"]]
+    assert any(heading.startswith("arrives late, ") for heading in headings)  # in a line, unlike
+    assert not any("\n" in heading for heading in headings)  # what is printed
     assert found["all_ranks"]["waits_for_others"] == pytest.approx(sum(waits.values()) / 16)
     assert [row["cause"] for row in found["path"]] == [
         "compute", "message CPU", "combining", "on the way",
