@@ -360,6 +360,34 @@ def test_ranks_are_nodes_times_ranks_of_a_node(capsys):
 
 
 @pytest.mark.parametrize(
+    ("noise", "own"),
+    [
+        (["period=1ms,duration=20us"], True),
+        (["period=1ms,duration=20us,shared=8"], False),
+        (["period=1ms,duration=20us", "period=2ms,duration=20us,shared=machine"], False),
+    ],
+)
+def test_nodes_with_noise_of_their_own(noise, own, capsys):
+    sources = [f"--noise={one}" for one in noise]
+    command = ["slowdown", *sources, "--realizations=20", "-q", "--nodes=4", "--per-node=8"]
+    assert main(command) in (0, None)
+    told = capsys.readouterr().out
+    assert "--per-node 8 only multiplies" in told
+    assert ("each rank has noise of its own" in told) == own
+
+
+def test_shared_noise_of_a_file_with_ranks_of_nodes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.toml").write_text('noise = ["period=1ms,duration=20us,shared=8"]\n')
+    command = ["advise", "q.toml", "--seconds=1", "--candidates=ring,swing", "-q"]
+    nodes = ["--nodes=2", "--per-node=8", "--network=L=1us,o=200ns"]
+    assert main([*command, *nodes]) in (0, None)
+    told = capsys.readouterr().out
+    assert "--per-node 8 only multiplies" in told
+    assert "noise of its own" not in told
+
+
+@pytest.mark.parametrize(
     "command",
     [
         [*NODES[:-2], "--json"],

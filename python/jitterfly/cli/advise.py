@@ -250,8 +250,7 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
     given = {**values_of(chosen, Question, {}), "progress": progress}
     if chosen.question is not None:
         question = load_question(chosen.question, given, _SECONDS)
-        if "network" not in given:
-            check_nodes(chosen, question.network)
+        check_nodes(chosen, question.network, question.noise)  # one of the two may be of the file
         return question
     for name, such in _SUCH.items():
         if name not in given:

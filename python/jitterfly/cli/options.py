@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..algorithms import Algorithm
@@ -202,14 +202,16 @@ def values_of(
         text = getattr(chosen, name, None) if one.option else None
         if text is not None and not isinstance(one, AlgorithmParameter):
             values[name] = one.from_text(text, f"--{one.option}", values)
-    check_nodes(chosen, values.get("network"))
+    check_nodes(chosen, values.get("network"), values.get("noise", ()))
     return values
 
 
-def check_nodes(chosen: argparse.Namespace, network: Network | None) -> None:
+def check_nodes(
+    chosen: argparse.Namespace, network: Network | None, noise: Sequence[Noise]
+) -> None:
     """Refuse a network without nodes of `--per-node` ranks; note where it has no nodes at all.
 
-    The note is for the answer (`noted`); a picture, or a schedule, has none.
+    The note is for the answer (`noted`).
     """
     each = getattr(chosen, "per_node", 1)
     if network is None or each == 1:
@@ -218,11 +220,13 @@ def check_nodes(chosen: argparse.Namespace, network: Network | None) -> None:
     if not spans:
         chosen.note = (
             f"{_PER_NODE} {each:,} only multiplies: a message within a node costs what any other "
-            f"does (--network '{each}: L=300ns,o=100ns; L=1us,o=200ns' has nodes), and each rank "
-            f"has noise of its own (with shared={each} the ranks of a node have the same)"
+            f"does (--network '{each}: L=300ns,o=100ns; L=1us,o=200ns' has nodes)"
         )
-        if chosen.command in ("trace", "export-goal"):
-            tell(chosen.note)
+        if not any(getattr(one, "shared", False) for one in noise):
+            chosen.note += (
+                f", and each rank has noise of its own (with shared={each} the ranks of a node "
+                "have the same)"
+            )
     elif each not in spans:
         raise ValueError(
             f"{_PER_NODE} must be as --network has it, {' or '.join(f'{n:,}' for n in spans)} "
