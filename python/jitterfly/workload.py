@@ -25,7 +25,7 @@ from .fields import (
     parameter,
 )
 from .hierarchy import Hierarchy
-from .imbalance import DrawnSpeed, Speed
+from .imbalance import DrawnSpeed, OnShare, SlowShare, Speed
 from .network import Network
 from .noise import MessageNoise, Noise, TraceNoise
 from .noise.source import ExpectedWork, MaxWork, name_in_case, names_level
@@ -243,6 +243,9 @@ def _node_of(network: Network) -> int:
     return next(iter(network.spans), 1) if blocks else 1  # type: ignore[attr-defined]
 
 
+_DRAWN = (DrawnSpeed, SlowShare, OnShare)
+
+
 def unfit_nodes(
     noise: Sequence[Noise], network: Network, speeds: Mapping[str, Speed | None]
 ) -> list[str]:
@@ -255,7 +258,7 @@ def unfit_nodes(
     given = {
         where: getattr(part, "node_ranks", None)
         for where, part in {**parts, **speeds}.items()
-        if not (isinstance(part, DrawnSpeed) and part.node_ranks == 1)  # ranks, and no nodes
+        if not (isinstance(part, _DRAWN) and part.node_ranks == 1)  # ranks, and no nodes
     }
     return [
         f"{where} counts nodes of {counted(width, 'rank')}, and the network has nodes of {node:,}: "

@@ -261,7 +261,11 @@ def test_explain_says_that_noise_is_on_no_host():
 def test_nodes_that_the_network_does_not_have_are_told():
     """Of ranks, unless node_ranks is given; the network's are of 8."""
     levels = "8: L=300ns,o=100ns; L=1us,o=200ns"
-    for hosts, told in ((OnNodes(0, every=8), True), (OnNodes(0, every=8, node_ranks=8), False)):
+    for hosts, told in (
+        (OnNodes(0, every=8), True),
+        (OnNodes(0, every=8, node_ranks=8), False),
+        (OnShare(0.5), False),  # single CPUs are legitimate
+    ):
         noise = jf.PeriodicNoise("1ms", "10us", start="stationary", hosts=hosts)
         notes = jf.slowdown(noise, 64, network=levels, realizations=20).notes()
         words = "hosts counts nodes of 1 rank, and the network has nodes of 8: give node_ranks=8"
@@ -274,8 +278,9 @@ def test_nodes_that_the_network_does_not_have_are_told():
     [
         ("kind=slow_nodes,factor=2", 8),
         ("kind=slow_nodes,factor=2,node_ranks=4", None),
-        ("kind=slow_share,factor=2,share=0.9", 1),
-        ("kind=drawn,sigma=0.1", None),  # each rank by itself
+        ("kind=slow_share,factor=2,share=0.9", None),  # each rank by itself
+        ("kind=slow_share,factor=2,share=0.9,node_ranks=2", 2),
+        ("kind=drawn,sigma=0.1", None),
         ("kind=drawn,sigma=0.1,node_ranks=3", 3),
     ],
 )
