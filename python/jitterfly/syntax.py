@@ -83,6 +83,7 @@ _SHORT = {letter: 2 ** (10 * i) for i, letter in enumerate("KMGTP", 1)}
 _MIN_FLOAT = 10.0
 _MAX_VALUES = 10_000  # in a list
 _CALL = re.compile(r"([A-Za-z]{1,40})\s*\((.*)\)", re.DOTALL)
+_GROUPED = re.compile(r"\s*[0-9]{1,3}(?:,[0-9]{3}){1,6}\s*")
 _PART = re.compile(r"([A-Za-z_]{1,40})\s*\((.*)\)", re.DOTALL)
 NETWORK_PRESETS = {
     "nccl-h100-ll": "8: L=0.6us,o=0,G=185.4GB/s; L=0.7us,o=1us,G=25GB/s",
@@ -527,8 +528,10 @@ def _read_number(value: Any, name: str, low: int, high: int, units: bool) -> int
         what = "size" if units else "number"
         rule = f"an integer from {show_bound(low)} to {show_bound(high)}"
         rule = rule if several else f"one {what}"
-        raise ValueError(f"{name} must be {rule}, got {shorten(value)}: for several {what}s "
-                         "ask once for each")  # fmt: skip
+        way = f"for several {what}s ask once for each"
+        if not several and _GROUPED.fullmatch(value):  # as output has it; or 4 and 128
+            way = f"{value.strip()} is written {value.strip().replace(',', '')}; {way}"
+        raise ValueError(f"{name} must be {rule}, got {shorten(value)}: {way}")
     if isinstance(value, str) and is_number(value, units):
         value = _parse_number(value, name, units)
     elif isinstance(value, str) and units:

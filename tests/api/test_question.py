@@ -172,3 +172,6 @@ def test_what_a_parameter_says_of_itself():
     chosen = parser_of(Small).parse_args(["--bytes", "4,8"])
     with pytest.raises(ValueError, match=r"^--bytes must be one size, got '4,8': for several"):
         read_question(chosen, Small)
+    chosen = parser_of(Small).parse_args(["--bytes", "1,048,576"])
+    with pytest.raises(ValueError, match=r"'1,048,576': 1,048,576 is written 1048576; for several"):
+        read_question(chosen, Small)

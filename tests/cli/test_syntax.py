@@ -183,6 +183,10 @@ def test_a_comma_within_a_number(text):
     with pytest.raises(ValueError, match=r"^ranks must be numbers without a comma within them"):
         read_ranks(text, "ranks")
     assert read_ranks("16,384", "ranks") == [16, 384]
+    with pytest.raises(ValueError, match=r"one number, got '1,024': 1,024 is written 1024; for"):
+        jf.Case("1,024", network=MACHINE)
+    with pytest.raises(ValueError, match=r"one number, got '64, 1,024': for several"):
+        jf.Case("64, 1,024", network=MACHINE)
 
 
 def test_noise_realizations_and_seeds_in_python():
