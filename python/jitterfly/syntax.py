@@ -333,7 +333,7 @@ def _read_call(kind: str, text: str, name: str) -> dict[str, Any]:
     """Return the values of a text such as exponential(mean=20us), with its kind."""
     if "=" not in text:
         raise ValueError(
-            f"{name} must name what it gives, such as exponential(mean=20us); got "
+            f"{name} must name what it gives, such as {kind}(NAME=VALUE); got "
             f"{shorten(f'{kind}({text})')}"
         )
     return {"kind": kind.lower()} | read_pairs(text, name)

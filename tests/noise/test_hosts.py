@@ -30,10 +30,14 @@ HOSTS = [OnRanks([0, 5]), OnNodes([1, 3], node_ranks=4), OnNodes(1, every=3), On
 
 def test_parts_of_a_source_are_taken_as_text():
     """As a command line writes them; what is no such text is told the form."""
-    on = jf.PeriodicNoise("1ms", "5us", hosts="nodes(nodes=17)", bursts="onoff(on=1s,off=9s)")
+    on = jf.PeriodicNoise("1ms", "5us", hosts=" nodes(nodes=17) ", bursts="onoff(on=1s,off=9s)")
     assert on.hosts == OnNodes(17)
     assert on.bursts == jf.OnOff(on="1s", off="9s")
-    for text, told in (("17", "as text nodes"), ("nodes(node=1)", "did you mean 'nodes'")):
+    for text, told in (
+        ("17", "as text nodes"),
+        ("nodes(node=1)", "did you mean 'nodes'"),
+        ("nodes(17)", r"hosts must name what it gives, such as nodes\(NAME=VALUE\); got 'nodes"),
+    ):
         with pytest.raises(ValueError, match=told):
             jf.PeriodicNoise("1ms", "5us", hosts=text)
 

@@ -405,7 +405,7 @@ class PartField(Converted[_Part | Mapping[str, Any] | None, _Part | None]):
 
     def __set__(self, instance: object, value: _Part | Mapping[str, Any] | str | None) -> None:
         part: Any = value
-        if isinstance(value, str) and value.endswith(")"):  # as on a command line
+        if isinstance(value, str) and value.rstrip().endswith(")"):  # as on a command line
             value = read_part(value, self._name)
         if isinstance(value, Mapping):
             part = self.base.from_dict(value, self._name)
