@@ -497,6 +497,11 @@ def test_curves_check_themselves():
 # --- the command
 
 
+def json_of(capsys, *command):
+    assert main([*command]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
 def test_command(tmp_path, capsys, blank_pictures):
     options = ["--step", "3.45us", "--delay", "14us", "--out", str(tmp_path / "out")]
     assert main(["fit", str(HM18), *options]) == 0
@@ -511,6 +516,21 @@ def test_command(tmp_path, capsys, blank_pictures):
     assert lines[0].startswith("series,verdict,model,rank,parameter,value,low,high")
     assert len(lines) == 1 + 4 * 4
     assert len((tmp_path / "out" / "points.csv").read_text().splitlines()) == 5
+
+
+def test_json_of_several_curves_has_codes_and_cautions(capsys):
+    """As that of one curve; cautions stand first."""
+    options = ["--step=3.45us", "--delay=14us", "--json"]
+    several = json_of(capsys, "fit", str(HM18), *options)
+    names = [one["series"] for one in several["fits"]]
+    pages = [json_of(capsys, "fit", str(HM18), *options, f"--series={name}") for name in names]
+    assert several.keys() == pages[0].keys()
+    assert several["cautions"] == sum(page["cautions"] for page in pages)
+    assert dict(zip(several["notes"], several["note_codes"], strict=True)) == {
+        f"{name}: {note}": code
+        for name, page in zip(names, pages, strict=True)
+        for note, code in zip(page["notes"], page["note_codes"], strict=True)
+    }
 
 
 def test_command_of_a_curve(tmp_path, capsys):

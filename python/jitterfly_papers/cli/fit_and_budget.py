@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jitterfly.answer import csv_text
+from jitterfly.answer import FIRST, Note, cautions_first, csv_text
 from jitterfly.cli.options import (
     check_units,
     size,
@@ -207,8 +207,18 @@ def _page(fits: list[Any]) -> dict[str, Any]:
         return page
     tables = [replace(one, title=fitted.title()) for fitted in fits
               for one in fitted.shown_tables()]  # fmt: skip
-    notes = [f"{fitted.curve.name}: {note}" for fitted in fits for note in fitted.notes()]
-    return {"title": f"Fits of {len(fits)} scaling curves", "tables": tables, "notes": notes}
+    notes = cautions_first(
+        Note(getattr(note, "code", ""), f"{fitted.curve.name}: {note}", getattr(note, "place", ""))
+        for fitted in fits
+        for note in fitted.notes()
+    )
+    return {
+        "title": f"Fits of {len(fits)} scaling curves",
+        "notes": notes,
+        "note_codes": [note.code for note in notes],
+        "cautions": sum(note.place == FIRST for note in notes),
+        "tables": tables,
+    }
 
 
 def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
