@@ -285,7 +285,7 @@ def csv_field(value: Any) -> Any:
     >>> [csv_field(value) for value in ("=1+1", "'=1+1", "-x", "-1e-6", "it's", -2, float("nan"))]
     ["'=1+1", "''=1+1", "'-x", '-1e-6', "it's", -2, '']
     """
-    if value != value:
+    if isinstance(value, (float, np.floating)) and math.isnan(value):
         return ""
     if not isinstance(value, str) or not _FORMULA.match(value) or reads_as_number(value):
         return value

@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 
+import numpy as np
 import pytest
 from support import scale
 from support.scale import some
 
 import jitterfly as jf
+from jitterfly.answer import csv_text
 from jitterfly.cli import main
 from jitterfly.cli.output import terminal_width
 from jitterfly.results import Results, tables
@@ -264,3 +266,9 @@ def test_a_range_below_zero_has_no_two_dashes():
     summary = study.run().summary()
     assert re.search(r" -[0-9.]+ to -[0-9.]+ ", summary)
     assert "--" not in re.sub("---+", "", summary)
+
+
+def test_what_is_not_known_is_an_empty_field_of_any_type():
+    unknown = [float("nan"), np.float64("nan"), np.float32("nan"), None]
+    assert csv_text([unknown]) == ",,,\n"
+    assert csv_text([[np.array([1, 2]), np.float32(2)]]) == "[1 2],2.0\n"
