@@ -22,7 +22,7 @@ from typing import Any, TextIO, TypeVar
 
 from ..answer import Answer, Note, plain
 from ..fields import FieldError, counted, field_error, naming_parameters, shorten
-from ..files import check_output, make_directory, read_whole, write_together
+from ..files import check_output, make_directory, open_input, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
 from ..units import LongTimeWarning
@@ -252,7 +252,7 @@ def digests(paths: Iterable[Path | str]) -> dict[str, str]:
     found = {}
     for path in filter(Path.is_file, map(Path, paths)):
         digest = hashlib.sha256()
-        with path.open("rb") as file:  # in pieces: a schedule may be larger than the memory
+        with open_input(path) as file:  # in pieces: a schedule may be larger than the memory
             while piece := file.read(2**20):
                 digest.update(piece)
         found[str(path)] = digest.hexdigest()
