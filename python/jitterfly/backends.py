@@ -468,7 +468,7 @@ def progress_of_call(
     """
     worker = threading.current_thread() is not threading.main_thread()
     worker = worker or multiprocessing.parent_process() is not None
-    if progress is not None or telling.get() is not None or worker or sys.stderr is None:
+    if progress is not None or telling.get() is not None or worker:
         yield progress
         return
     begun, lines = time.monotonic(), list[ProgressLine]()
@@ -478,7 +478,7 @@ def progress_of_call(
         if elapsed < EVERY_LINE:
             return
         if not lines and not (task() or (0, 1))[0]:
-            lines.append(ProgressLine(sys.stderr, quiet=EVERY_LINE, begun=begun))
+            lines.append(ProgressLine(None, quiet=EVERY_LINE, begun=begun))
         for line in lines:
             if line.due(every):
                 text, share = say(elapsed, *state)

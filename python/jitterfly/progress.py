@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -34,8 +35,10 @@ class ProgressLine:
 
     Parameters
     ----------
-    stream : text stream
-        Standard error, so that what is printed as a result stays clean.
+    stream : text stream, optional
+        Usually standard error, so that what is printed as a result stays clean. None: standard
+        error, where nobody asked for progress; the first error of the stream ends the line, and
+        nothing else.
     quiet : float
         Seconds in which nothing is said.
     keep : bool
@@ -45,26 +48,54 @@ class ProgressLine:
     """
 
     def __init__(
-        self, stream: TextIO, *, quiet: float = 0.0, keep: bool = False, begun: float | None = None
+        self,
+        stream: TextIO | None,
+        *,
+        quiet: float = 0.0,
+        keep: bool = False,
+        begun: float | None = None,
     ) -> None:
+        self.asked = stream is not None
+        stream = sys.stderr if stream is None else stream
+        self.given_up = stream is None
         self.stream: Any = getattr(stream, "with_controls", stream)
         self.keep = keep
         self.begun = time.monotonic() if begun is None else begun
         self.first = self.begun + quiet
         self.last = -math.inf if quiet else self.begun
-        self.terminal = stream.isatty()
+        self.terminal = False
+        with self._outlasting():
+            self.terminal = getattr(stream, "isatty", bool)()  # a logger's stream may have none
         self.bar: Any = None
         self.drawn = False  # a line that changes
+
+    @contextmanager
+    def _outlasting(self) -> Iterator[None]:
+        """Give the line up where its stream fails and nobody asked: the work goes on to its end.
+
+        The stream may lack a method or be None, be closed, have no reader, or be on a full disk.
+        """
+        try:
+            yield
+        except (AttributeError, ValueError, OSError):
+            if self.asked:
+                raise
+            self.given_up = True
 
     def due(self, every: float | None = None) -> bool:
         """Return whether it is time to show something; lines come `every` seconds, usually 10."""
         now, lines = time.monotonic(), EVERY_LINE if every is None else every
-        return now >= self.first and now - self.last >= (EVERY_BAR if self.terminal else lines)
+        lines = EVERY_BAR if self.terminal else lines
+        return not self.given_up and now >= self.first and now - self.last >= lines
 
     def show(self, text: str, share: float = 0.0) -> None:
         """Show what is done now, whether it is due or not; `share` is the part of all that is."""
         self.last = time.monotonic()
-        text = visible(text)
+        if not self.given_up:
+            with self._outlasting():
+                self._print(visible(text), share)
+
+    def _print(self, text: str, share: float) -> None:
         if not self.terminal:
             print(text, file=self.stream, flush=True)
         elif self.bar is not None or self._begin_bar():
@@ -87,12 +118,13 @@ class ProgressLine:
 
     def close(self) -> None:
         """Take the bar, or the line, away; or leave it there (`keep`)."""
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
-        elif self.drawn:
-            print("\n" if self.keep else "\r\033[K", end="", file=self.stream, flush=True)
-            self.drawn = False
+        bar, drawn = self.bar, self.drawn
+        self.bar, self.drawn = None, False
+        with self._outlasting():
+            if bar is not None:
+                bar.close()
+            elif drawn:
+                print("\n" if self.keep else "\r\033[K", end="", file=self.stream, flush=True)
 
     def __enter__(self: Line) -> Line:
         return self

@@ -1,12 +1,15 @@
 """Progress bar and progress lines of commands, and of calls of Python, on standard error."""
 
+import contextlib
 import inspect
 import io
 import multiprocessing
+import os
 import re
 import sys
 import threading
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -355,6 +358,111 @@ def test_a_quick_call_says_nothing(clock, monkeypatch, capsys):
         clock.now += 1
         list(progress.counted_progress([1], 10_000, "looking"))
         assert capsys.readouterr().err == "jitterfly.simulate: looking: 0 of 10,000\n"
+
+
+class Logger:
+    """What programs put in the place of standard error to keep what is printed."""
+
+    def __init__(self):
+        self.lines = []
+
+    def write(self, text):
+        self.lines.append(text)
+
+
+class FlushedLogger(Logger):
+    def flush(self):
+        pass
+
+
+class Hangup(Terminal):
+    """A terminal that may go."""
+
+    gone = False
+
+    def write(self, text):
+        if self.gone:
+            raise BrokenPipeError
+        return super().write(text)
+
+
+@contextlib.contextmanager
+def broken(kind):
+    """A stream that is none of a terminal, a pipe that is read, and a file that has space."""
+    if kind == "closed":
+        stream = io.StringIO()
+        stream.close()
+        yield stream
+    elif kind == "no reader":
+        reader, writer = os.pipe()
+        os.close(reader)
+        yield (stream := os.fdopen(writer, "w"))
+        with contextlib.suppress(OSError):
+            stream.close()
+    elif kind == "full disk":
+        yield (stream := Path("/dev/full").open("w"))  # noqa: SIM115
+        with contextlib.suppress(OSError):
+            stream.close()
+    else:
+        yield {"None": type(None), "no flush": Logger}[kind]()
+
+
+BROKEN = ["None", "no flush", "closed", "no reader", "full disk"]
+
+
+@pytest.mark.parametrize("work", ["simulate", "slowdown", "study"])
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_call_outlasts_standard_error(kind, work, talkative, monkeypatch, capsys):
+    """Nobody asked for its progress: a stream that fails ends the line, and not the call."""
+    if kind == "full disk" and not Path("/dev/full").exists():
+        pytest.skip("needs Linux's /dev/full")
+    case = jf.Case(16, network=MACHINE, noise=NOISE)
+    study = jf.Study("one", case=case, budget=jf.RealizationBudget(max=10))
+    with broken(kind) as stream, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", stream)
+        assert study.run().summary() if work == "study" else call(work)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("bar", [True, False])
+@pytest.mark.parametrize("states", [1, 2])
+def test_a_terminal_may_go_before_a_call_ends(bar, states, talkative, monkeypatch):
+    monkeypatch.setattr(progress, "EVERY_BAR", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream := Hangup())
+    if not bar:
+        monkeypatch.setattr(progress.ProgressLine, "_begin_bar", lambda self: False)
+    with backends.progress_of_call("simulate", None) as show:
+        for done in range(1, states + 1):
+            show(done, 4)
+            stream.gone = True
+    assert "1 of 4 realizations" in stream.getvalue()
+
+
+def test_an_error_of_a_call_is_no_error_of_its_line(talkative):
+    """Only what the stream raises is passed over."""
+
+    def say(*_):
+        raise ValueError("mine")
+
+    line = backends.progress_of_call("simulate", None, say)
+    with line as show, pytest.raises(ValueError, match="mine"):
+        show(1, 4)
+
+
+def test_a_logger_in_place_of_standard_error_has_the_lines(talkative, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", FlushedLogger())
+    call("simulate")
+    assert sys.stderr.lines[0].startswith("jitterfly.simulate: ")
+
+
+def test_a_stream_that_was_asked_for_fails_as_it_does(tmp_path):
+    stream = io.StringIO()
+    stream.close()
+    case = jf.Case(16, network=MACHINE, noise=NOISE)
+    with pytest.raises(ValueError, match="closed file"):
+        jf.Study("one", case=case, budget=jf.RealizationBudget(max=10)).run(
+            tmp_path / "out", stream=stream
+        )
 
 
 def _simulated(queue):

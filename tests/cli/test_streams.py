@@ -1,11 +1,12 @@
 """Commands whose output nobody reads (`| head`), or can not be written: files and exit codes."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,13 @@ def test_a_programs_own_stream(tmp_path, capsys):
         assert run("info") == 2
         assert sys.stdout is closed
     assert "I/O operation on closed file" in capsys.readouterr().err
+
+
+def test_a_programs_closed_standard_error():
+    stream = io.StringIO()
+    stream.close()
+    with redirect_stderr(stream), StandardStreams(), ProgressLine(sys.stderr) as line:
+        line.show("here")
 
 
 def test_standard_output_that_is_closed(tmp_path):

@@ -1,6 +1,7 @@
 """Record files: packing, check sums, truncation, bit flips, full disk, concurrent writers."""
 
 import errno
+import io
 import os
 import random
 import resource
@@ -136,6 +137,19 @@ def test_every_flipped_bit_is_seen(path, capsys):
             file.append_samples(first, samples(first, end))
         assert sorted(check(file)) == sorted(check(fresh(path))) == [(0, 3), (3, 6), (6, 9)]
         capsys.readouterr()
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_what_is_missing_needs_no_standard_error(path, monkeypatch, capsys, closed):
+    fill(path, (0, 6))
+    path.write_bytes(path.read_bytes()[:-1])
+    stream = io.StringIO() if closed else None
+    if stream is not None:
+        stream.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", stream)
+        assert check(fresh(path)) == []
+    assert capsys.readouterr() == ("", "")
 
 
 def test_damage_of_all_kinds(path, capsys):

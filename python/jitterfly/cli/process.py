@@ -51,6 +51,13 @@ class _Outlasting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
+    def isatty(self) -> bool:
+        """Return whether this is a terminal: no stream that was closed, or that can not say."""
+        try:
+            return bool(self.stream.isatty())
+        except (AttributeError, ValueError):
+            return False
+
     def write(self, text: str) -> int:
         self.write_controls(visible(text))
         return len(text)

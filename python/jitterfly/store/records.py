@@ -27,7 +27,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -583,7 +583,9 @@ class RecordFile:
         return by_id
 
     def _warn(self, what: str) -> None:
-        print(f"jitterfly: {self.path}: {what}; it counts as missing", file=sys.stderr)
+        if sys.stderr is not None:
+            with suppress(AttributeError, ValueError, OSError):  # the run goes on without the line
+                print(f"jitterfly: {self.path}: {what}; it counts as missing", file=sys.stderr)
 
     def refresh(self) -> None:
         """Look again if the file is not as it was left: without locks, other processes write."""

@@ -392,9 +392,8 @@ class RunProgressLine(ProgressLine):
         stream: TextIO | None = None,
         report: Callable[[float, int], object] | None = None,
     ):
-        super().__init__(stream or sys.stderr, keep=True)
+        super().__init__(stream, keep=True)
         self.report, self.reported = report, 0.0
-        self.asked = stream is not None
         self.runs = runs
         self.cells = len(runs)
         self.cells_done = sum(run.done for run in runs)
