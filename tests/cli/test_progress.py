@@ -199,6 +199,34 @@ def test_advise_says_that_it_draws(tmp_path, talkative, capsys):
     assert capsys.readouterr().err.endswith("\ndrawing the picture\n")
 
 
+QUESTIONS = {
+    "explain": ["--noise", "period=1ms,duration=10us", "--ranks=4", "--realizations=10"],
+    "slowdown": ["--noise", "period=1ms,duration=10us", "--ranks=4", "--realizations=10"],
+    "advise": ["--ranks=4,8", "--network=L=1us,o=0.1us"],
+}
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+@pytest.mark.parametrize("out", [True, False])
+def test_no_picture_is_told_where_none_is_drawn(command, out, tmp_path, talkative, capsys):
+    more = [f"--out={tmp_path / 'out'}"] if out else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jitterfly.plots.draw.can_draw", lambda: False)
+        assert main([command, *QUESTIONS[command], *more]) == 0
+    printed = capsys.readouterr().err
+    assert printed
+    assert "drawing" not in printed
+
+
+@quick_pictures
+@pytest.mark.parametrize("option", ["--out", "--picture"])
+def test_a_picture_that_is_drawn_is_told(option, tmp_path, talkative, capsys):
+    for command in ("explain", "slowdown"):
+        file = tmp_path / f"{command}.png"
+        assert main([command, *QUESTIONS[command], f"{option}={file}"]) == 0
+        assert capsys.readouterr().err.endswith("\ndrawing the picture\n")
+
+
 def test_network_commands_say_what_they_do(talkative, capsys):
     tree = ["--tree", "4,4:1,4", "--realizations", "20"]
     assert main(["network", "run", *tree]) == 0

@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..progress import QUIET, ProgressLine
+from ..progress import QUIET, Phases, ProgressLine
 from ..question import EFFORT
 from .options import add_parameters, check_nodes, tell_understood, values_of
 from .output import (
+    DRAWING,
     add_json,
     add_out,
     check_force,
@@ -109,8 +110,7 @@ def _run(chosen: argparse.Namespace) -> int | None:
     print_report(answer.report(terminal_width()), chosen)
     if chosen.out is not None and not kept:
         with show_phases(begun=started) as phases:
-            phases("drawing the picture")
-            paths = _write(answer, chosen)
+            paths = _write(answer, chosen, phases)
     if kept and before is not None:
         print(
             f"jitterfly: {chosen.out} keeps its earlier answer, from {before['simulated']:,} "
@@ -260,11 +260,12 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
     return question_of(given, _SECONDS)
 
 
-def _write(answer: Any, chosen: argparse.Namespace) -> list[Path]:
+def _write(answer: Any, chosen: argparse.Namespace, phases: Phases) -> list[Path]:
     from ..plots import draw
 
     paths = write_answer(chosen.out, "advice", answer)
     if draw.can_draw() and any(cell.ranking for cell in answer.cells):
+        phases(DRAWING)
         paths.append(chosen.out / "advice.png")
         answer.plot(paths[-1])
     return paths

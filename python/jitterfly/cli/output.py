@@ -35,6 +35,7 @@ _NARROWEST = 60  # letters that a table needs in any case
 _ERROR_HANDLER = "jitterfly.plain"
 _QUIET = False
 _COMMAND_LINE = ""
+DRAWING = "drawing the picture"  # the name of a phase
 _IN_CASE = " (in Case)"
 
 
@@ -145,8 +146,7 @@ def give_answer(
     with show_phases(begun) as phases:
         written = []
         if name:
-            phases("drawing the picture")
-            written = write_with_picture(answer, name, asked, chosen)
+            written = write_with_picture(answer, name, asked, chosen, phases)
             writers = {option: one for option, one in writers.items() if option != "picture"}
         written += write_files(chosen, answer, writers, phases)
     if chosen.json:
@@ -367,7 +367,7 @@ def write_files(
     asked = {name: path for name in writers if (path := getattr(chosen, name)) is not None}
     for name, path in asked.items():
         if "picture" in name:
-            phases("drawing the picture")
+            phases(DRAWING)
         writers[name](answer, path)
     return list(asked.values())
 
@@ -394,7 +394,7 @@ def json_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def write_with_picture(
-    answer: Answer, name: str, asked: Mapping[str, Any], chosen: argparse.Namespace
+    answer: Answer, name: str, asked: Mapping[str, Any], chosen: argparse.Namespace, phases: Phases
 ) -> list[Path]:
     """Write what `--out` and `--picture` ask for: table, JSON and pictures; return their paths."""
     from ..plots import draw
@@ -405,6 +405,7 @@ def write_with_picture(
         pictures += [chosen.out / f"{name}.png"] if draw.can_draw() else []
     if getattr(answer, "drawn", True):
         for path in pictures:
+            phases(DRAWING)
             answer.plot(path)
         written += pictures
     elif pictures:

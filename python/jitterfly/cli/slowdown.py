@@ -62,7 +62,6 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from ..plots import draw
     from ..slowdown import SlowdownQuestion
 
     started = time.monotonic()
@@ -92,9 +91,7 @@ def _run(chosen: argparse.Namespace) -> int:
               "replaces it", file=sys.stderr)  # fmt: skip
     else:
         with show_phases(begun=started) as phases:
-            if chosen.picture is not None or (chosen.out is not None and draw.can_draw()):
-                phases("drawing the picture")
-            written = write_with_picture(answer, name, question.to_dict(), chosen)
+            written = write_with_picture(answer, name, question.to_dict(), chosen, phases)
     if chosen.json:
         print_json("slowdown", **{**question.to_dict(), **answer.to_dict()}, written=written)
     elif written:
