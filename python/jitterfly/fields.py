@@ -587,7 +587,8 @@ def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[typ
 
     def make(cls: type[_T]) -> type[_T]:
         for name, annotation in inspect.get_annotations(cls).items():
-            cls.__annotations__[name] = _INT_FIELDS.get(annotation, annotation)  # for help()
+            if isinstance(annotation, str):
+                cls.__annotations__[name] = _INT_FIELDS.get(annotation, annotation)  # for help()
             descriptor = _descriptor(cls, name, annotation)
             if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
@@ -905,7 +906,9 @@ Int = int | np.integer[Any]
 IntOrText = Int | str
 Ints = IntOrText | Sequence[IntOrText] | npt.NDArray[Any]
 IntegersLike = Sequence[Int] | npt.NDArray[Any]
-FloatsLike = Sequence[float | np.floating[Any] | np.integer[Any]] | npt.NDArray[Any]
+PlacesLike = IntegersLike | IntOrText
+Real = float | np.floating[Any] | np.integer[Any]
+FloatsLike = Sequence[Real] | npt.NDArray[Any]
 """What is taken where an array of numbers is asked for."""
 Taken = TypeVar("Taken")
 Held = TypeVar("Held")

@@ -93,8 +93,8 @@ class _Sizes(Converted[Ints, tuple[int, ...]]):
     def __set__(self, instance: object, value: Any) -> None:
         rule = "sizes must be 1 to 8 whole numbers of at least 1, such as 8x8x4"
         parts = value.replace("x", " ").split() if isinstance(value, str) else value
-        parts = [parts] if np.ndim(parts) == 0 else parts  # of one dimension
         try:
+            parts = [parts] if np.ndim(parts) == 0 else parts  # of one dimension
             sizes = tuple(
                 check_integer(int(part) if isinstance(part, str) else part, "sizes", 1, _MAX_LISTED)
                 for part in parts

@@ -21,9 +21,9 @@ from . import find_noise_files
 from .fields import (
     Component,
     Converted,
-    IntegersLike,
+    Int,
     IntField,
-    IntOrText,
+    PlacesLike,
     check_choice,
     check_integer,
     check_numbers,
@@ -290,7 +290,7 @@ class SlowRanks(Speed, kind="slow_ranks"):
     """
 
     factor: float
-    ranks: Converted[IntegersLike, tuple[int, ...]] = Converted("list of int", (0,))
+    ranks: Converted[PlacesLike, tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -328,7 +328,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
 
     factor: float
     node_ranks: IntField = IntField(8)
-    nodes: Converted[Sequence[int], tuple[int, ...]] = Converted("list of int", (0,))
+    nodes: Converted[PlacesLike, tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "factor", _check_factor(self.factor))
@@ -419,7 +419,7 @@ class SlowShare(Speed, kind="slow_share"):
         return np.where(slow, self.factor, 1.0)
 
 
-class _Places(Converted[IntegersLike | IntOrText, tuple[int, ...]]):
+class _Places(Converted[PlacesLike, tuple[int, ...]]):
     def __init__(self) -> None:
         super().__init__("list of int")
 
@@ -767,7 +767,7 @@ class OnNodes(Hosts, kind="nodes"):
 
     nodes: _Places
     node_ranks: IntField = IntField(1)
-    every: int | None = None
+    every: Converted[Int | None, int | None] = Converted("int | None", None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", _check_places(self.nodes, "nodes"))

@@ -36,7 +36,16 @@ from .answer import (
 )
 from .case import Case
 from .collect import STOPPED, Report, collect
-from .fields import FieldError, as_float, counted, naming_fields, parameter, shorten
+from .fields import (
+    FieldError,
+    Real,
+    as_float,
+    counted,
+    is_number,
+    naming_fields,
+    parameter,
+    shorten,
+)
 from .noise import Noise, PeriodicNoise
 from .noise.source import check_sources
 from .question import NoiseParameter, Parameter, Ranks, StatisticName, call_of, question, required
@@ -365,14 +374,14 @@ class NoiseOrUnknown(Parameter[NoiseOrTable | Sequence[NoiseOrTable], tuple[Any,
         return read_noise_texts(text, name)
 
 
-class AtMost(Parameter[float, float]):
+class AtMost(Parameter[Real, float]):
     """A limit above 1."""
 
     takes = "float"
     metavar = "X"
 
     def read(self, value: Any, name: str) -> float:
-        if not isinstance(value, (int, float)) or not 1 < as_float(value) < math.inf:
+        if not is_number(value) or not 1 < as_float(value) < math.inf:
             raise ValueError(f"{name} must be a number above 1, got {shorten(value)}")
         return float(value)
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import types
 from importlib.metadata import version
+from typing import Annotated
 
 import pytest
 from support.paths import ROOT
@@ -14,6 +15,7 @@ from support.paths import ROOT
 import jitterfly as jf
 import jitterfly_papers
 from jitterfly import congestion, measured, theory
+from jitterfly.fields import frozen_dataclass
 
 # Releases whose types the package is checked with: others may have changed them.
 TYPES_OF = {"mypy": "2.4", "numpy": "2.4", "matplotlib": "3.11"}
@@ -69,17 +71,24 @@ jf.slowdown(text, array, message_bytes="1KiB", realizations="10", network=net)
 jf.slowdown([text, source], ["8", n], realizations=10)
 jf.slowdown(source, range(4, 8), realizations=10)
 jf.advise(n, network=net, message_bytes=array, noise=source, candidates=("ring",), realizations=n)
+jf.advise(4, network=net, noise=source, candidates=("ring",), seconds=np.int64(5))
+jf.noise_limit("period=1ms,duration=max", 4, at_most=np.int64(2), network=net, realizations=20)
 jf.advise("4,8", network=net, message_bytes=["8", n], noise=text, realizations="40")
 jf.noise_limit("period=1ms,duration=max", many, at_most=np.float64(1.1), realizations=20)
 jf.explain(one, n, n, threads=n)
 jf.ready_times(two, n, n)
 jf.noise_intervals(two, n - 1, "1ms", seed=n)
 jf.Study("a", case=two, axes=[jf.Axis("ranks", many)], seed=n, budget=jf.RealizationBudget(max=n))
-jf.Study("a", case=two, budget=jf.RealizationBudget(min="5", max="10"))
+jf.Study("a", case=two, budget=jf.RealizationBudget(min="5", max="10", raw_bytes="1MiB"))
+budget = jf.RealizationBudget(max=n, raw_bytes=np.int64(2**20), rank_rounds=np.int64(10**6))
+study = jf.Study("a", case=one, budget=budget)
+study.run(realizations="10", seed="7"), study.run(realizations=n, seed=n)
 app = jf.ScheduleBuilder(n)
 app.calc(np.ones(4) * 1e-6, cpu=n)
 app.calc(["1us", 2e-6], ranks=[np.int64(0), np.int64(1)], name="two")
 jf.ScheduleBuilder("4").messages([(np.int64(0), np.int64(1))], "1KiB")
+jf.ScheduleBuilder(4).messages(np.array([[0, 1], [2, 3]]), "1KiB")
+jf.ScheduleBuilder(4).messages([[0, 1], [n - 2, n - 1]], "1KiB")
 jf.simulate_schedule(app.build(), net, source, realizations=n, order_checks=n, first_realization=n)
 jf.Torus(n, hop="1ns"), jf.Torus(many, hop="1ns"), jf.Torus(array, hop="1ns")
 jf.Dragonfly(groups=n, routers=n, router_hosts=n, local_hop="1ns", global_hop="1us")
@@ -87,8 +96,11 @@ jf.Butterfly(exchanges_after=np.int64(2))
 jf.PeriodicNoise("1ms", "10us", shared=n)
 jf.LogGOPS(L="1us", o="200ns", S=n)
 jf.imbalance.SlowRanks(factor=1.2, ranks=many), jf.imbalance.SlowRanks(factor=2, ranks=array)
+jf.imbalance.SlowRanks(factor=2, ranks=1), jf.imbalance.SlowRanks(factor=2, ranks="3 17")
 jf.imbalance.SlowNodes(factor=1.2, node_ranks=n), jf.imbalance.OneLate("1ms", rank=n)
-tree = jc.FatTree(array, many)
+jf.imbalance.SlowNodes(factor=1.2, nodes=array), jf.imbalance.SlowNodes(factor=1.2, nodes=n)
+jf.imbalance.OnNodes(array, every=n), jf.imbalance.OnNodes("1 2", node_ranks=n)
+tree = jc.FatTree(array, many, p=np.array([1, 1]))
 jc.simulate_congestion(jc.CongestionCase(tree, ranks=n), n, n), jc.bisection_bandwidth(tree, n)
 jc.FatTree.of(np.int64(144))
 """
@@ -149,6 +161,17 @@ def test_users_pass_a_type_checker(cache, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_numbers_and_noise_have_several_forms():
     exec(FORMS, {})
+
+
+def test_annotations_may_be_no_text():
+    """A module without `from __future__ import annotations` has types there."""
+
+    @frozen_dataclass()
+    class Own:
+        small: Annotated[int, ["a list has no hash"]]
+        other: int = 3
+
+    assert Own(2) == Own(2, other=3)
 
 
 def public_classes():

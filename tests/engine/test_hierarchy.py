@@ -712,6 +712,12 @@ def test_distances_that_are_refused(distances, words):
         jf.Case(64, network=jf.Hierarchy([FAR], distances=distances), algorithm=jf.RingAllreduce())
 
 
+@pytest.mark.parametrize("sizes", [[1, [2, 3]], [[2], [3, 4]], None, [None]])
+def test_sizes_that_are_no_list_of_numbers(sizes):
+    with pytest.raises(ValueError, match=r"^sizes must be 1 to 8 whole numbers of at least 1"):
+        jf.Torus(sizes, hop="1ns")
+
+
 def test_schedules_have_no_distances(tmp_path):
     (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
     network = jf.Hierarchy([replace(FAR, gamma=0)], distances=jf.Torus([4], "1ns"))

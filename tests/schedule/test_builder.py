@@ -160,6 +160,15 @@ def test_the_files_it_writes_run_as_what_it_builds(tmp_path, order):
         built.schedule, NETWORK, NOISE, 20).ticks).all()  # fmt: skip
 
 
+def test_pairs_may_be_rows_of_an_array():
+    texts = []
+    for pairs in ([(0, 1), (2, 3)], np.array([[0, 1], [2, 3]]), [np.array([0, 1]), [2, 3]]):
+        app = jf.ScheduleBuilder(4)
+        app.messages(pairs, 8)
+        texts.append(app.text())
+    assert texts[0] == texts[1] == texts[2]
+
+
 def test_a_mark_is_of_what_was_added_last_since_the_mark_before():
     app = jf.ScheduleBuilder(2)
     app.calc("1us", cpu=1)
@@ -203,6 +212,10 @@ def test_errors_name_what_is_wrong():
     wrong(lambda app: app.messages([(0, 1)], 2**53), "message_bytes")
     wrong(lambda app: app.collective("ring_allreduce", 2**53), "message_bytes")
     wrong(lambda app: app.collective("ring", 8), "algorithm")
+    wrong(lambda app: app.calc([[1, 2], [3]], ranks=[0, 1]), "time must be")
+    wrong(lambda app: app.messages([([0], [1, 2])], 8), "ranks must be")
+    wrong(lambda app: app.messages(np.zeros((2, 2, 2), dtype=int), 8), "pairs must be")
+    wrong(lambda app: app.messages(np.array([0, 1]), 8), "pairs must be")
     wrong(lambda app: app.collective(jf.Butterfly(exchanges_after=1), 8), "redundant")
     wrong(lambda app: app.collective("ring_allreduce", 0), "message_bytes")
     wrong(lambda app: app.mark("a"), "nothing was added")

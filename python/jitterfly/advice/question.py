@@ -25,8 +25,9 @@ from ..algorithms.candidates import COLLECTIVES, Candidate, choose_candidates
 from ..case import MAX_CYCLES
 from ..fields import (
     MAX_REALIZATIONS,
+    Real,
     check_integer,
-    is_real_number,
+    is_number,
     naming_fields,
     shorten,
     show_number,
@@ -367,7 +368,7 @@ class OwnCandidates(Parameter[Mapping[str, Any] | None, Mapping[str, Any]]):
                 for name, one in value.items()}  # fmt: skip
 
 
-class TimeLimit(Parameter[float | None, float | None]):
+class TimeLimit(Parameter[Real | None, float | None]):
     """Seconds above 0, or None."""
 
     takes = "float | None"
@@ -376,7 +377,7 @@ class TimeLimit(Parameter[float | None, float | None]):
     def read(self, value: Any, name: str) -> float | None:
         if value is None:
             return None
-        if not (is_real_number(value) and 0 < value <= _MAX_SECONDS):
+        if not (is_number(value) and 0 < value <= _MAX_SECONDS):
             raise ValueError(
                 f"{name} must be left out, or above 0 and up to {show_number(_MAX_SECONDS)}, "
                 f"got {shorten(value)}"

@@ -20,7 +20,9 @@ from ..backends import core
 from ..fields import (
     MAX_SEED,
     Component,
+    Converted,
     Int,
+    IntegersLike,
     IntField,
     IntListField,
     as_integer,
@@ -130,7 +132,7 @@ class FatTree(Topology, kind="fat_tree"):
 
     m: IntListField
     w: IntListField
-    p: Sequence[int] | None = None
+    p: Converted[IntegersLike | None, tuple[int, ...]] = Converted("list of int | None", None)
     routing: str = "d-mod-k"
     salt: IntField = IntField(0)
 
@@ -148,7 +150,7 @@ class FatTree(Topology, kind="fat_tree"):
             raise ValueError(
                 f"the product of m must be at most {show_bound(MAX_HOSTS)}, got {self.hosts}"
             )
-        above = [math.prod(self.w[: i + 1]) * p for i, p in enumerate(self._cables)]
+        above = [math.prod(self.w[: i + 1]) * p for i, p in enumerate(self.p)]
         if max(above) > MAX_HOSTS:
             raise ValueError(
                 "the links of one level above a host, the product of w and p, must be at most "
@@ -201,20 +203,16 @@ class FatTree(Topology, kind="fat_tree"):
     def routing_name(self) -> str:
         return self.routing
 
-    @property
-    def _cables(self) -> tuple[int, ...]:
-        return tuple(self.p or ())
-
     def links(self) -> list[int]:
         """The number of cables above each level of nodes, from the hosts on."""
         return [
             self.hosts // math.prod(self.m[:level]) * math.prod(self.w[: level + 1]) * cables
-            for level, cables in enumerate(self._cables)
+            for level, cables in enumerate(self.p)
         ]
 
     def give(self, program: core.CongestionProgram, whole: bool = False) -> None:
         key = ROUTINGS.index(self.routing)
-        m, w, p = list(self.m), list(self.w), list(self._cables)
+        m, w, p = list(self.m), list(self.w), list(self.p)
         program.set_fat_tree(m, w, p, key, self.salt, whole)
 
     def routes(

@@ -159,7 +159,8 @@ class ScheduleBuilder:
         """
         chosen, label = self._read_ranks(ranks), _label(name)
         waits, cpu = self._waits(after, cpu)
-        several = np.ndim(time) > 0  # type: ignore[arg-type]
+        several = isinstance(time, Sequence) and not isinstance(time, (str, bytes))
+        several = several or getattr(time, "ndim", 0) > 0
         times: list[Any] = list(time) if several else [time]  # type: ignore[arg-type]
         if several and len(times) != len(chosen):
             raise ValueError(
@@ -174,7 +175,7 @@ class ScheduleBuilder:
 
     def messages(
         self,
-        pairs: Iterable[tuple[Int, Int]],
+        pairs: Iterable[Sequence[Int]] | npt.NDArray[Any],
         message_bytes: IntOrText,
         *,
         after: After = (),
@@ -185,7 +186,7 @@ class ScheduleBuilder:
 
         Parameters
         ----------
-        pairs : iterable of (int, int)
+        pairs : iterable of (int, int), or array of int, shape (messages, 2)
             Sender and receiver of each message.
         message_bytes : int or str
             Size of each, from 1.
@@ -200,7 +201,8 @@ class ScheduleBuilder:
         (waits, cpu), label = self._waits(after, cpu), _label(name)
         operations: dict[int, list[str]] = {}
         for pair in pairs:
-            if not isinstance(pair, Sequence) or len(pair) != 2:
+            one = isinstance(pair, Sequence) or np.ndim(pair) == 1
+            if not one or len(pair) != 2:
                 raise ValueError(f"pairs must be of a sender and a receiver, got {shorten(pair)}")
             sender, receiver = self._read_ranks(pair)
             operations.setdefault(sender, []).append(f"send {size}b to {receiver} tag {self._tag}")

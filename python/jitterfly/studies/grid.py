@@ -26,9 +26,12 @@ from ..case import (
 from ..distributions import Distribution
 from ..fields import (
     MAX_REALIZATIONS,
+    Converted,
     IntOrTextField,
+    Real,
     as_float,
     frozen_dataclass,
+    is_number,
     is_real_number,
     shorten,
 )
@@ -71,8 +74,8 @@ class RealizationBudget:
 
     min: IntOrTextField = None  # type: ignore[assignment]
     max: IntOrTextField = None  # type: ignore[assignment]
-    rank_rounds: float = float("inf")
-    raw_bytes: int = 2**26
+    rank_rounds: Converted[Real, float] = Converted("float", float("inf"))
+    raw_bytes: IntOrTextField = IntOrTextField(2**26)
 
     def __post_init__(self) -> None:
         if self.max is None:
@@ -102,7 +105,7 @@ class RealizationBudget:
 
 
 def _check_rounds(value: Any) -> float:
-    rounds = as_float(value) if is_real_number(value) else 0.0
+    rounds = as_float(value) if is_number(value) else 0.0
     beyond = rounds == float("inf") and value != rounds  # such as 10^400
     if not rounds >= 1 or beyond:
         raise ValueError(

@@ -633,8 +633,8 @@ def run(
     backend: str = "auto",
     threads: Int | None = None,
     devices: IntOrText | Sequence[Int] | None = "all",
-    realizations: Int | None = None,
-    seed: Int | None = None,
+    realizations: IntOrText | None = None,
+    seed: IntOrText | None = None,
     targets: Sequence[str | Target] | None = None,
     force: bool = False,
     on_error: str = "stop",
@@ -817,8 +817,8 @@ def _kept_cells(runs: Sequence[CellRun], out: Path) -> str:
 
 def overridden(
     study: Study,
-    realizations: Int | None = None,
-    seed: Int | None = None,
+    realizations: IntOrText | None = None,
+    seed: IntOrText | None = None,
     targets: Sequence[str | Target] | None = None,
 ) -> Study:
     """The study with what is set in place of its own; it checks itself again."""
