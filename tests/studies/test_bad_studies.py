@@ -148,7 +148,7 @@ def test_targets_are_a_list_without_repetition():
     ("table", "message"),
     [
         ("kind = 'gian'", "x: kind must be one of .*, got 'gian' .did you mean 'gain'"),
-        ("of = 'a'", "x: key 'kind' is missing; kinds: completion"),
+        ("of = 'a'", "x: key 'kind' is missing; kinds: 'completion'"),
         ("kind = 'gain', of = {T = 1}", "x: key 'over' is missing"),
         ("kind = 'gain', of = {t = 1}, over = {T = 0}", "x: of: unknown key 't'"),
         ("kind = 'gain', of = {T = 'bst'}, over = {T = 0}", "x: of.T must be an .*; got 'bst'"),
