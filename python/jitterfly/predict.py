@@ -967,14 +967,12 @@ class Prediction(Answer):
         The noise that explains the measured times.
     predicted : tuple of PredictedRanks
         By ascending ranks.
-    realizations : int
-        How many were simulated each time.
     """
 
     question: PredictQuestion
     inferred: InferredNoise
     predicted: tuple[PredictedRanks, ...]
-    realizations: int = 0
+    realizations: int = 0  # each time
 
     columns = (
         Column("ranks", heading="ranks"),
