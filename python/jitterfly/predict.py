@@ -29,7 +29,15 @@ from .case import Case
 from .compare_measured import SKIP, UNITS, read_times, warm_up_notes
 from .distributions import Empirical, Exponential
 from .faster_algorithm import algorithm_cautions
-from .fields import MAX_REALIZATIONS, FieldError, grouped, naming_fields, parameter, shorten
+from .fields import (
+    MAX_REALIZATIONS,
+    FieldError,
+    first_few,
+    grouped,
+    naming_fields,
+    parameter,
+    shorten,
+)
 from .measured import Histogram, Measured
 from .measured.infer import (
     Base,
@@ -252,7 +260,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         if min(counts) < 2 or len(set(counts)) < len(counts):
             raise FieldError(
                 "sizes", " must be of 2 ranks or more, each number once and none that of ranks, "
-                f"got {_listed(counts[1:])}"
+                f"got {first_few([f'{n:,}' for n in counts[1:]], _SHOWN)}"
             )  # fmt: skip
         self.take_named_algorithm(counts)
         for ranks in counts:
@@ -826,7 +834,7 @@ class PredictQuestion(InferNoiseQuestion):
         if len(set(counts)) < len(counts) or not {*counts} <= {*self.to}:
             raise FieldError(
                 "measured_there", f" must be of predicted numbers of ranks ({shown}), each once, "
-                f"got {_listed(counts)}"
+                f"got {first_few([f'{n:,}' for n in counts], _SHOWN)}"
             )  # fmt: skip
 
     def there(self, ranks: int) -> Hits | None:
@@ -1084,10 +1092,6 @@ class Prediction(Answer):
         if len(ones) == len(self.predicted):
             return ""
         return f"on {_on([one.ranks for one in ones])}: "
-
-
-def _listed(ranks: Sequence[int]) -> str:
-    return ", ".join(f"{one:,}" for one in ranks[:_SHOWN]) + ", ..." * (len(ranks) > _SHOWN)
 
 
 def _on(ranks: Sequence[int]) -> str:
