@@ -303,16 +303,32 @@ class Report(ABC):
         return optional_packages.text(self.report())
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Answer(Report):
     """The answer to a question: a table with a title and notes, in every form.
 
-    A class of answers has `columns`, the attribute or method `rows`, `title` and `notes`; and
+    A class of answers has `columns`, the attribute or method `rows`, `title` and `_own_notes`; and
     `picture`, the function that draws it, as "MODULE.FUNCTION" of `jitterfly.plots`.
+
+    Attributes
+    ----------
+    option_notes : tuple of Note
+        What a command has to say of the options that were given.
     """
+
+    option_notes: tuple[Note, ...] = dataclasses.field(default=(), kw_only=True)
 
     columns: ClassVar[tuple[Column, ...]] = ()
     picture: ClassVar[str] = ""
     rows_in_json: ClassVar[str] = "rows"
+
+    @abstractmethod
+    def _own_notes(self) -> Iterable[Note]:
+        """Yield what `notes` has beside `option_notes`."""
+
+    def notes(self) -> list[Note]:
+        """Say what the numbers are, and how sure they are; cautions stand first."""
+        return cautions_first([*self._own_notes(), *self.option_notes])
 
     def table(self) -> Table:
         """Return the table of rows."""

@@ -246,7 +246,7 @@ class Agreement(Answer):
             "clock": self.clock,
         }
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what is off the most, what the intervals are, and what to know of both sides."""
         case, sizes = self.case, dict.fromkeys((row.ranks, row.bytes) for row in self.rows)
         cases = [_case_at(case, self.library, *size) for size in sizes]

@@ -32,7 +32,6 @@ from .answer import (
     Column,
     Note,
     Table,
-    cautions_first,
     notes_of,
     show_time,
     write_if_path,
@@ -581,10 +580,10 @@ class Explanation(DelayByCause):
             own["library"] = self.library.name
         return {"case": self.case.to_dict(), **own, **super().facts()}
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what was simulated, how often which rank is to blame, and what the numbers are."""
         case = self.case
-        return cautions_first([
+        return [
             *notes_of("bad_algorithm", algorithm_cautions([case]), FIRST),
             *notes_of("library", self._library_in_words(), PICTURE),
             *notes_of("question", self._question_in_words(), PICTURE),
@@ -596,7 +595,7 @@ class Explanation(DelayByCause):
             *no_hosts_notes(case.noise, [case.ranks]),
             *notes_of("ranks", [OF_RANKS, *([OF_SLOW_RANKS] if case.speed is not None else []),
                                 *drawn_speed_notes(case.noise)]),
-        ])  # fmt: skip
+        ]  # fmt: skip
 
     def _library_in_words(self) -> list[str]:
         """Say whose choice the algorithm is."""

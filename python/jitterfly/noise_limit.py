@@ -29,7 +29,6 @@ from .answer import (
     Answer,
     Column,
     Note,
-    cautions_first,
     notes_of,
     show,
     show_time,
@@ -221,7 +220,7 @@ class NoiseLimitTable(Answer):
             return f"any, to {100 * MAX_SHARE:g} % of the CPU"
         return "none keeps it" if row.state == NEVER else row.value
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are."""
         case = self.case
         text = [
@@ -269,7 +268,7 @@ class NoiseLimitTable(Answer):
             text.append(Note("few_events", told))
         if self.stopped:
             text.append(Note("stopped", "stopped: more ranks were asked for"))
-        return cautions_first(text)
+        return text
 
     def _steep_notes(self) -> list[Note]:
         """Say where the slowdown at the ends of the interval is far below and above the limit."""

@@ -427,7 +427,7 @@ class InferredNoise(Answer):
             "distance": self.distance,
         }
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what the noise explains, and what the times do not determine."""
         asked, hits, noise = self.question, self.hits, self.noise
         base = hits.base
@@ -1042,7 +1042,7 @@ class Prediction(Answer):
         bases = [{"ranks": one.ranks, **one.base._asdict()} for one in self.predicted]
         return {**self.inferred.facts(), "base_times_there": bases}
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what the numbers rest on, and where predicted and measured part."""
         asked, hits = self.question, self.inferred.hits
         runs = self.inferred.runs

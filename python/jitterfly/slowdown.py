@@ -24,7 +24,6 @@ from .answer import (
     Answer,
     Column,
     Note,
-    cautions_first,
     notes_of,
     show_time,
 )
@@ -223,7 +222,7 @@ class SlowdownTable(Answer):
         resampled = {"resampled": self.resampled} if self.resampled.size else {}
         return {"stopped": self.stopped, **resampled, **library_fact(self)}
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are."""
         case, first, drawn = self.case, self.rows[0], any(self.case.random_sources)
         recorded = self._recording_notes()
@@ -288,7 +287,7 @@ class SlowdownTable(Answer):
                  and (unused := noise.unused_part(case.ranks))]  # fmt: skip
         if self.stopped:
             add("stopped", "stopped: more ranks were asked for")
-        return cautions_first(text)
+        return text
 
     def _recording_notes(self) -> list[Note]:
         """Say whether the intervals allow for what another recording would hold."""

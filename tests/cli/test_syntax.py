@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import warnings
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from support.small_study import STUDY
 
 import jitterfly as jf
 from jitterfly.cli import main
+from jitterfly.cli.output import noted
 from jitterfly.store import Store
 from jitterfly.studies import BaseReplaced, parse_study
 from jitterfly.syntax import (
@@ -361,6 +363,17 @@ def test_ranks_are_nodes_times_ranks_of_a_node(capsys):
     assert "--per-node 48 only multiplies" in shown["notes"].pop()
     assert shown == given
     assert [row["ranks"] for row in shown["rows"]] == [96, 192, 240]
+
+
+def test_a_note_on_options_is_of_the_answer_that_is_given():
+    """The answer that was found stays as it is."""
+    found = jf.slowdown(NOISE, 8, realizations=20)
+    before = found.notes()
+    given = noted(found, Namespace(note="told"))
+    assert given.notes() == [*before, "told"]
+    assert given.to_dict()["note_codes"][-1] == "options"
+    assert found.notes() == before
+    assert noted(found, Namespace()) is found
 
 
 @pytest.mark.parametrize(

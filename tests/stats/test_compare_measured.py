@@ -53,6 +53,8 @@ def test_warm_up_is_named_and_left_out(tmp_path):
     assert caution.code == "warm_up"
     assert caution.startswith("the first 2 iterations took up to ")
     assert "`skip` = 2 leaves them out" in caution
+    page = found.page()  # of whose notes a report shows the first `cautions` above the numbers
+    assert page["notes"][: page["cautions"]] == [caution]
     left = jf.compare_measured(late, CASE, realizations=100, skip=2)
     assert left.cautions() == []
     assert repr(left.rows) == repr(jf.compare_measured(times, CASE, realizations=100).rows)

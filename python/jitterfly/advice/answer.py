@@ -341,7 +341,7 @@ class Advice(Answer):
                    "differences as equal")  # fmt: skip
         return f"the budget of {budget} is spent before all is decided: {way}"
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what was decided, and how sure that is."""
         question = self.question
         ended = self._end_in_words()

@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -121,10 +122,8 @@ def print_report(lines: Iterable[str], chosen: argparse.Namespace) -> None:
 
 def noted(answer: AnyAnswer, chosen: argparse.Namespace) -> AnyAnswer:
     """Add to an answer's notes what is to be said of the options that were given."""
-    if note := getattr(chosen, "note", ""):
-        own, more = answer.notes, Note("options", note)
-        object.__setattr__(answer, "notes", lambda: [*own(), more])  # of this answer alone
-    return answer
+    note = getattr(chosen, "note", "")
+    return replace(answer, option_notes=(Note("options", note),)) if note else answer
 
 
 def give_answer(
@@ -140,7 +139,7 @@ def give_answer(
     `asked` is for the JSON: what the answer does not say itself. A `cell` of a study is also said
     above the text. `name` is that of the files in the directory of `--out`.
     """
-    noted(answer, chosen)
+    answer = noted(answer, chosen)
     head = [f"cell of the study: {asked['cell']}", ""] if asked.get("cell") else []
     print_report([*head, *answer.report()], chosen)
     with show_phases(begun) as phases:

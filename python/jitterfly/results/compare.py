@@ -261,7 +261,7 @@ class Comparison(Answer):
             row["winner"] = row["winner"] or None
         return found
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say what the means may lack, and what the intervals are."""
         return [
             *notes_of("rare_noise", self._rare_noise_lines()),

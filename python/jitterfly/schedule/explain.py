@@ -27,7 +27,6 @@ from ..answer import (
     Column,
     Note,
     Table,
-    cautions_first,
     csv_text,
     notes_of,
     write_if_path,
@@ -566,7 +565,7 @@ class ScheduleExplanation(DelayByCause):
             return f"the {n:,} slowest of {self.simulated:,} realizations, seed {self.seed}"
         return f"{n:,} realizations, seed {self.seed}"
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Say which realizations, how often which rank is to blame, and what the numbers are."""
         cpus, operations = self.schedule.cpus, np.count_nonzero(self.on_path)
         of_ranks = [
@@ -579,7 +578,7 @@ class ScheduleExplanation(DelayByCause):
         ]  # fmt: skip
         few = len(self.ticks) < self.simulated
         many = operations > _MANY and self._is_drawn()
-        return cautions_first([
+        return [
             *notes_of("order_matters", self._order_warning()),
             *notes_of("question", self._question_in_words(), PICTURE),
             Note("realizations", self._realizations_in_words(), PICTURE),
@@ -591,7 +590,7 @@ class ScheduleExplanation(DelayByCause):
             *notes_of("doubt", self.doubts),
             *notes_of("ranks", of_ranks),
             Note("order", "competing operations keep the order that they have without noise"),
-        ])  # fmt: skip
+        ]  # fmt: skip
 
     def _order_warning(self) -> list[str]:
         if self.order_check is None:

@@ -20,7 +20,6 @@ from ..answer import (
     Column,
     Note,
     Table,
-    cautions_first,
     csv_text,
     notes_of,
     show,
@@ -403,7 +402,7 @@ class ScheduleResult(Answer):
             ("longest before mark", f"{self.marks[slowest + 1]}: {longest} on average"),
         ]
 
-    def notes(self) -> list[Note]:
+    def _own_notes(self) -> list[Note]:
         """Network, realizations, and whether the order of operations could matter."""
         count = counted(len(self.ticks), "realization")
         text = [
@@ -441,7 +440,7 @@ class ScheduleResult(Answer):
         )  # fmt: skip
         text += notes_of("swapped_marks", self._swapped_in_words())
         text += notes_of("order", self._order_in_words())
-        return cautions_first(text)
+        return text
 
     def _undelayed_notes(self) -> list[Note]:
         """Make a note where no realization met any noise, as in `SlowdownTable.notes`."""
