@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ from .case import Case, leaves_switches
 from .faster_algorithm import algorithm_cautions
 from .fields import MAX_REALIZATIONS, FieldError, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
+from .find_noise_files import digest_of, files_of
+from .find_noise_files import read as read_measured
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import MAX_TICKS, full_name, parts_of_collective
@@ -427,7 +430,8 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
         result = simulate_checked(simulated, asked.realizations, *how)
         return result.samples[:, _COLUMN[clock]]
 
-    on_clock = _remarks_on_clock(timed, clock, given=asked.clock is not None)
+    on_clock = [*_same_times_notes(asked.measured, case),
+                *_remarks_on_clock(timed, clock, given=asked.clock is not None)]  # fmt: skip
     if isinstance(content, CollectiveTable):
         if asked.skip:
             raise FieldError("skip", f" must be 0 for a table, which has means, got {asked.skip}")
@@ -479,6 +483,19 @@ def warm_up_notes(series: Series) -> list[Note]:
         f"{parameter('skip', first)} leaves {them} out, on which mean and p99.9 can depend"
     )
     return [Note("warm_up", told, FIRST)]
+
+
+def _same_times_notes(measured: _Measured, case: Case) -> list[Note]:
+    """Say first where noise was inferred from the file with which it is compared."""
+    notes, path = [], Path(measured) if isinstance(measured, (str, Path)) else Path()
+    for file, place in (pair for one in case.noise for pair in files_of(one).items()):
+        with suppress(FormatError):
+            origin = read_measured(place, digest_of(place)).source.get("sha256")
+            if origin and path.is_file() and digest_of(path) in origin.split(", "):
+                told = (f"the noise of {file} is that of {path}, with which it is compared: this "
+                        "says nothing of how well it predicts other times")  # fmt: skip
+                notes.append(Note("same_times", told, FIRST))
+    return notes
 
 
 def _remarks_on_times(series: Series, effective: float) -> list[Note]:

@@ -10,6 +10,7 @@ through a symbolic link: a file that another one made of it would be changed.
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import math
 import os
@@ -21,7 +22,7 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -127,6 +128,18 @@ def read_whole(path: Path, most: int = MAX_BYTES, *, pipe: bool = False) -> byte
     if long or len(content) > most:
         raise ValueError(f"{path} must be at most {show_size(most)} long, and is longer")
     return content
+
+
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the SHA-256 of files by their paths; a pipe, which is read only once, has none."""
+    found = {}
+    for path in filter(Path.is_file, paths):
+        digest = hashlib.sha256()
+        with open_input(path) as file:  # in pieces: a schedule may be larger than the memory
+            while piece := file.read(2**20):
+                digest.update(piece)
+        found[str(path)] = digest.hexdigest()
+    return found
 
 
 def compression(content: bytes) -> str:

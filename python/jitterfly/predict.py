@@ -38,6 +38,7 @@ from .fields import (
     parameter,
     shorten,
 )
+from .files import digests
 from .measured import Histogram, Measured
 from .measured.infer import (
     Base,
@@ -285,6 +286,11 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         """Read the times of the argument `name`, measured on `ranks` ranks, seconds."""
         return read_times(measured, self.unit, self.case_of(ranks), self.skip, name)
 
+    def files(self) -> list[Path]:
+        """Return the files of the times that noise is inferred of."""
+        times = [self.measured, *(times for _, times in self.sizes)]
+        return [Path(one) for one in times if isinstance(one, (str, Path))]
+
     def hits(self) -> Hits:
         """Tell base and noise apart."""
         times = self.read(self.measured, self.ranks)
@@ -467,10 +473,11 @@ class InferredNoise(Answer):
 
     def measured_noise(self) -> Measured:
         """Return what a noise file holds: the histogram of durations, and where it is from."""
-        asked, first = self.question, self.notes()
+        asked, first, files = self.question, self.notes(), self.question.files()
         source = {
             "tool": "jitterfly noise infer",
-            "file": str(asked.measured) if isinstance(asked.measured, (str, Path)) else "",
+            "file": ", ".join(map(str, files)),
+            "sha256": ", ".join(digests(files).values()),
             "ranks": str(asked.ranks),
             "algorithm": part_in_words(asked.case_of(asked.ranks).algorithm),
             "network": part_in_words(asked.network),

@@ -8,6 +8,7 @@ from support.paths import EXAMPLES
 from support.small_study import STUDY
 
 from jitterfly.cli import main
+from jitterfly.files import digests
 
 CASE = ["--ranks", "16", "--network", "L=1us,o=200ns", "--algorithm", "dissemination_barrier"]
 NOISE = "--noise=period=1ms,duration=10us"
@@ -144,6 +145,27 @@ def test_a_file_with_another_content_is_another_question(
     assert f"(its {what} is " in capsys.readouterr().err
     assert (tmp_path / "a" / f"{name}.json").read_bytes() == before
     assert main([*given, "--force"]) == 0
+
+
+@pytest.mark.parametrize("command", [["explain", "two.goal", NOISE], [*PREDICT],
+                                     ["compare-measured", "times.txt", *CASE, NOISE]])  # fmt: skip
+def test_files_are_hashed_where_something_has_the_digest(tmp_path, monkeypatch, capsys, command):
+    """A schedule may have gigabytes: what is printed as text does not need the digest."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.goal").write_text(GOAL)
+    (tmp_path / "times.txt").write_text("\n".join(["7e-6"] * 90 + ["2e-5"] * 10))
+    hashed = []
+
+    def count(paths):
+        hashed.extend(paths)
+        return digests(paths)
+
+    monkeypatch.setattr("jitterfly.cli.output.digests", count)
+    given = [*command, "-q", "--realizations=500"]
+    assert main(given) == 0
+    assert not hashed
+    assert main([*given, "--json"]) == 0
+    assert [str(path) for path in hashed] == [command[1]]
 
 
 def test_a_late_rank_by_options(capsys):

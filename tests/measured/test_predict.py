@@ -5,6 +5,7 @@ each holds with 95 % exactly; the others once in a thousand times at most.
 """
 
 import csv
+import hashlib
 import json
 import math
 
@@ -435,6 +436,38 @@ def test_inferred_noise_is_a_noise_file(folder, capsys):
     duration = jf.Empirical(**{key: here["duration"][key] for key in ("low", "high", "count")})
     assert there.duration.expected() == duration.expected()
     assert found["written"] == ["x.noise", "x.png"]
+
+
+def test_noise_says_of_which_times_it_is_and_a_comparison_with_them_says_so_first(folder, capsys):
+    given = ["noise", "infer", "times32.txt", *MACHINE, "--size", "128=times128.txt"]
+    assert main([*given, "--json", "-q"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("times32.txt", "times128.txt")
+    }
+    assert found["sha256"] == expected
+    source = noisefile.read(folder / "times32.noise").source
+    assert source["file"] == "times32.txt, times128.txt"
+    assert source["sha256"].split(", ") == list(expected.values())
+
+    def codes(file, ranks):
+        compare = ["compare-measured", file, "--noise", found["noise_option"], "--ranks", ranks]
+        assert main([*compare, *MACHINE[2:], "-q"]) == 0
+        text = capsys.readouterr().out
+        assert main([*compare, *MACHINE[2:], "-q", "--json"]) == 0
+        notes = json.loads(capsys.readouterr().out)
+        return text, notes["note_codes"][: notes["cautions"]]
+
+    (folder / "copy.txt").write_bytes((folder / "times128.txt").read_bytes())
+    for file, ranks in (("times32.txt", "32"), ("copy.txt", "128")):
+        text, first = codes(file, ranks)
+        assert text.startswith(f"the noise of times32.noise is that of {file}, with which it is")
+        assert first.count("same_times") == 1
+    (folder / "other.txt").write_bytes((folder / "times32.txt").read_bytes() + b"\n4.1")
+    text, first = codes("other.txt", "32")
+    assert "same_times" not in first
+    assert "with which it is compared" not in text
 
 
 def test_what_was_not_measured_is_empty_in_the_csv():

@@ -61,9 +61,9 @@ from .output import (
     add_json,
     add_out,
     add_picture,
+    asked_digests,
     check_files,
     check_force,
-    digests,
     give_answer,
     long_times_refused,
     prepare_out,
@@ -414,7 +414,7 @@ def _explain_path(
 
         question = ScheduleExplainQuestion(**asked)
         about = {**machine_as_json(question), "slowest": question.slowest, "cell": where or None}
-        about["sha256"] = digests([path])[str(path)]
+        about["sha256"] = asked_digests(chosen, [path]).get(str(path))
         prepare_out(chosen, "explain", about, ())
         explanation = explain(**asked, progress=show)
     give_answer(explanation, chosen, _EXPLAINED_FILES, started, "explain", **about)
@@ -482,7 +482,7 @@ def _run_compare_measured(chosen: argparse.Namespace) -> None:
         "seed": seed,
     }
     about = {**CompareMeasuredQuestion(**asked).to_dict(), "cell": where or None}
-    about["sha256"] = digests([chosen.measured])
+    about["sha256"] = asked_digests(chosen, [chosen.measured])
     about["asked_clock"] = about.pop("clock")  # the answer has the clock that was taken
     prepare_out(chosen, "compare_measured", about, list(CompareMeasuredQuestion.parameters(EFFORT)))
     with show_phases(begun=started) as phases:
@@ -523,8 +523,8 @@ def _run_predict(chosen: argparse.Namespace) -> None:
             phases("simulating", done, count)
 
         asked = read_question(chosen, PredictQuestion, measured=chosen.measured, progress=show)
-        files = [file for _, file in (*asked.sizes, *asked.measured_there)]
-        question = {**asked.to_dict(), "sha256": digests([chosen.measured, *files])}
+        files = [*asked.files(), *(Path(file) for _, file in asked.measured_there)]
+        question = {**asked.to_dict(), "sha256": asked_digests(chosen, files)}
         prepare_out(chosen, "predict", question, list(PredictQuestion.parameters(EFFORT)))
         tell_machine(chosen, asked)
         with long_times_refused():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..fields import shorten, shown
-from ..files import check_output, open_input
+from ..files import check_output, digests, open_input
 from ..progress import ProgressLine
 from ..units import exact_text, parse_seconds, show_seconds
 from .options import add_parameters, integer, read_question, tell_machine, value
@@ -515,7 +515,7 @@ def _run_infer(args: argparse.Namespace) -> None:
         written = [out, *write_files(args, found, PICTURE)]
         option = _noise_option(measured, out, found.noise)
         print_json("noise infer", **asked.to_dict(), **found.to_dict(), noise_option=option,
-                   written=written)  # fmt: skip
+                   sha256=digests(asked.files()), written=written)  # fmt: skip
         return
     give_answer(found, args, PICTURE, started)
     print(f"\nwritten: {out}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import codecs
-import hashlib
 import json
 import shutil
 import sys
@@ -23,7 +22,7 @@ from typing import Any, TextIO, TypeVar
 
 from ..answer import Answer, Note, plain
 from ..fields import FieldError, counted, field_error, naming_parameters, shorten
-from ..files import check_output, make_directory, open_input, read_whole, write_together
+from ..files import check_output, digests, make_directory, read_whole, write_together
 from ..memory import peak_memory
 from ..progress import Phases
 from ..units import LongTimeWarning
@@ -243,19 +242,9 @@ def prepare_out(
     return before
 
 
-def digests(paths: Iterable[Path | str]) -> dict[str, str]:
-    """Return the SHA-256 of files by their paths: what is asked changes with their content.
-
-    A pipe, which is read only once, has none.
-    """
-    found = {}
-    for path in filter(Path.is_file, map(Path, paths)):
-        digest = hashlib.sha256()
-        with open_input(path) as file:  # in pieces: a schedule may be larger than the memory
-            while piece := file.read(2**20):
-                digest.update(piece)
-        found[str(path)] = digest.hexdigest()
-    return found
+def asked_digests(chosen: argparse.Namespace, paths: Iterable[Path]) -> dict[str, str]:
+    """Return `digests` where `--out` or `--json` has them; else none: large files take long."""
+    return digests(paths) if chosen.json or chosen.out is not None else {}
 
 
 def check_force(chosen: argparse.Namespace) -> None:
