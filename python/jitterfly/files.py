@@ -30,6 +30,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from .fields import parameter
 from .units import show_size
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
@@ -58,6 +59,13 @@ def check_output(path: Path) -> None:
     if not path.parent.is_dir():
         raise ValueError(f"{path}: the directory {path.parent} does not exist")
     check_writable(path.parent, str(path))
+
+
+def check_new(path: Path, force: bool, way: str = "") -> None:
+    """Raise ValueError where a file can not be written, or is there and not to be replaced."""
+    check_output(path)
+    if path.exists() and not force:
+        raise ValueError(f"{path} exists; {parameter('force')} replaces it{way}")
 
 
 def check_writable(folder: Path, name: str) -> None:

@@ -24,8 +24,8 @@ from .answer import Report as TextReport
 from .answer import ShownTable as Table
 from .answer import show, show_digits, show_time, units_of
 from .case import Case
-from .fields import check_choice, counted, first_few, grouped, naming_parameters, parameter
-from .files import MAX_TEXT, check_output, read_whole, write_whole
+from .fields import check_choice, counted, first_few, grouped, naming_parameters
+from .files import MAX_TEXT, check_new, read_whole, write_whole
 from .measured.description import comparison_table, describe, description_lines
 from .measured.formats.text import UnknownFormat
 from .measured.load import load
@@ -446,9 +446,7 @@ def check_new_page(path: Path, force: bool) -> None:
     """Raise ValueError where a page can not be written, or is there and not to be replaced."""
     if path.suffix.lower() not in ENDINGS:
         raise ValueError(f"{path}: a report's name must end in {' or '.join(ENDINGS)}")
-    check_output(path)
-    if path.exists() and not force:
-        raise ValueError(f"{path} exists; {parameter('force')} replaces it")
+    check_new(path, force)
 
 
 def page(sections: Sequence[Section], title: str = "") -> str:

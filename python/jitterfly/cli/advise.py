@@ -16,7 +16,6 @@ from .output import (
     DRAWING,
     add_json,
     add_out,
-    check_force,
     noted,
     prepare_out,
     print_json,
@@ -93,7 +92,6 @@ def _run(chosen: argparse.Namespace) -> int | None:
     started = time.monotonic()
     with AdviceProgress() as progress:
         question = _question(chosen, progress)
-        check_force(chosen)
         if chosen.write is None:
             for name in ("library", *_TUNING):
                 if getattr(chosen, name) is not None:

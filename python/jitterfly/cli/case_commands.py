@@ -63,7 +63,6 @@ from .output import (
     add_picture,
     asked_digests,
     check_files,
-    check_force,
     give_answer,
     long_times_refused,
     prepare_out,
@@ -317,7 +316,6 @@ def _run_explain(chosen: argparse.Namespace) -> None:
         return
     started = time.monotonic()
     check_files(chosen, _FILES)
-    check_force(chosen)
     asked = values_of(chosen, ExplainQuestion, {})
     # One realization has no intervals: a table of them would be empty.
     integer(chosen.realizations, "realizations", 2, MAX_REALIZATIONS)
@@ -402,7 +400,6 @@ def _explain_path(
 
     started = time.monotonic()
     check_files(chosen, _EXPLAINED_FILES)
-    check_force(chosen)
     asked = values_of(chosen, ScheduleExplainQuestion, known)
     if chosen.realizations is None and chosen.slowest is not None:
         asked["realizations"] = 1000
@@ -467,7 +464,6 @@ def _run_compare_measured(chosen: argparse.Namespace) -> None:
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
-    check_force(chosen)
     asked = values_of(chosen, CompareMeasuredQuestion, {})
     collective, ranks, bytes_ = _chosen_rows(chosen)
     any_case, seed, where = case_of(chosen)
@@ -516,7 +512,6 @@ def _run_predict(chosen: argparse.Namespace) -> None:
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
-    check_force(chosen)
     with show_phases(begun=started) as phases:
 
         def show(done: int, count: int) -> None:

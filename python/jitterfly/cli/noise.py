@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..fields import shorten, shown
-from ..files import check_output, digests, open_input
+from ..files import check_new, check_output, digests, open_input
 from ..progress import ProgressLine
 from ..units import exact_text, parse_seconds, show_seconds
 from .options import add_parameters, integer, read_question, tell_machine, value
@@ -51,6 +51,7 @@ _READING_OPTIONS = {
 }
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _SUFFIXES = (".out", ".txt", ".csv", ".tsv", ".dat", ".log", ".noise")
+_OTHER_NAME = ", --out gives another name"
 _SAME_LENGTH = 1e-6  # relative: CPUs that were recorded at once
 _RECORD_FACTS = ("machine", "kernel", "counter", "calibration", "iteration", "quantum", "overhead")
 _USES_OF_TABLES = (
@@ -214,18 +215,11 @@ def _write_noise_file(args: argparse.Namespace, measured: Measured) -> tuple[lis
     check_output(out)
     if out.exists() and not args.force and _holds_the_same(out, measured):
         return [out], f"{out} is there already, and the same"
-    _check_new(out, args.force)
+    check_new(out, args.force, _OTHER_NAME)
     if out.exists() and out.samefile(args.file) and not _is_noise_file(out):
         raise ValueError(f"--out must not be the file that is read, {out}")
     noisefile.write(measured, out)
     return [out], f"written: {out}"
-
-
-def _check_new(out: Path, force: bool, way: str = ", --out gives another name") -> None:
-    """Raise ValueError where a file can not be written, or is there and not to be replaced."""
-    check_output(out)
-    if out.exists() and not force:
-        raise ValueError(f"{out} exists; --force replaces it{way}")
 
 
 def _stem(path: Path) -> str:
@@ -412,7 +406,7 @@ def _run_record(args: argparse.Namespace) -> int:
         rank, count = one_of
         out = out.with_stem(f"{out.stem}_rank{rank:0{len(str(count - 1))}}")
     first = one_of is None or one_of[0] == 0
-    _check_new(out, args.force)  # before the recording, not after it
+    check_new(out, args.force, _OTHER_NAME)  # before the recording, not after it
     with ProgressLine(progress_stream()) as line:
 
         def show(done: float, detours: int) -> None:
@@ -497,7 +491,7 @@ def _run_infer(args: argparse.Namespace) -> None:
     started = time.monotonic()
     check_files(args, PICTURE)
     out = args.out or Path(f"{_stem(args.measured)}.noise")
-    _check_new(out, args.force)
+    check_new(out, args.force, _OTHER_NAME)
     if out.exists() and args.measured.exists() and out.samefile(args.measured):
         raise ValueError(f"--out must not be the file that is read, {out}")
     with show_phases(begun=started) as phases:
@@ -545,7 +539,7 @@ def _run_merge(args: argparse.Namespace) -> None:
     from ..measured.load import load, merge
 
     out = args.out
-    _check_new(out, args.force, "")
+    check_new(out, args.force)
     if any(out.exists() and file.exists() and out.samefile(file) for file in args.files):
         raise ValueError(f"{out} is one of the files that are to be merged; give another name")
     merged = merge([(str(file), load(file)) for file in args.files])

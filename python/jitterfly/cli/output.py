@@ -231,13 +231,29 @@ def long_times_refused() -> Iterator[None]:
 
 
 def prepare_out(
-    chosen: argparse.Namespace, name: str, asked: Mapping[str, Any], free: Collection[str]
+    chosen: argparse.Namespace, name: str, asked: Mapping[str, Any], free: Collection[str] = ()
 ) -> dict[str, Any] | None:
-    """Make the directory of `--out` ready for an answer, before minutes of work; as `check_out`."""
+    """Make the directory of `--out` ready for an answer, before minutes of work.
+
+    `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
+    to look for the answer) may differ. With `--force` what is there is not looked at.
+
+    Returns
+    -------
+    dict or None
+        The answer to the same question that is there, from its NAME.json; None without one.
+
+    Raises
+    ------
+    ValueError
+        It holds the answer to another question, or does not say to which; `--force` without it.
+    """
     if chosen.out is None:
+        if chosen.force:
+            raise ValueError("--force is for --out DIR, which is not given")
         return None
     make_directory(chosen.out, "--out")
-    before = check_out(chosen.out, name, asked, chosen.force, free)
+    before = None if chosen.force else _earlier_answer(chosen.out, name, asked, free)
     warn_without_matplotlib()
     return before
 
@@ -247,29 +263,14 @@ def asked_digests(chosen: argparse.Namespace, paths: Iterable[Path]) -> dict[str
     return digests(paths) if chosen.json or chosen.out is not None else {}
 
 
-def check_force(chosen: argparse.Namespace) -> None:
-    """Raise ValueError for `--force` without a directory."""
-    if chosen.out is None and chosen.force:
-        raise ValueError("--force is for --out DIR, which is not given")
-
-
-def check_out(
-    out: Path, name: str, asked: Mapping[str, Any], force: bool, free: Collection[str] = ()
+def _earlier_answer(
+    out: Path, name: str, asked: Mapping[str, Any], free: Collection[str]
 ) -> dict[str, Any] | None:
-    """The answer to the same question that is in a directory, from its NAME.json; None without one.
-
-    `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
-    to look for the answer) may differ. With `force` it is not looked at.
-
-    Raises
-    ------
-    ValueError
-        It holds the answer to another question, or does not say to which.
-    """
+    """Return the answer to the same question that is in a directory, as `prepare_out`."""
     there = [
         file for ending in ("json", "csv", "png") if (out / (file := f"{name}.{ending}")).exists()
     ]
-    if not there or force:
+    if not there:
         return None
     way_out = "choose another --out, or --force to replace it"
     try:
@@ -366,8 +367,8 @@ def write_answer(
     """Write the table of an answer, and its content as JSON, into a directory; their paths.
 
     The JSON has `asked` as well, the question of an answer that does not say it. It comes first:
-    without the question `check_out` refuses the directory. An earlier answer's picture is removed:
-    it may not be drawn again.
+    without the question `prepare_out` refuses the directory. An earlier picture is removed: it may
+    not be drawn again.
     """
     csv, json_file, png = (out / f"{name}.{ending}" for ending in ("csv", "json", "png"))
     with naming_parameters():

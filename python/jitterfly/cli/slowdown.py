@@ -17,7 +17,6 @@ from .output import (
     add_out,
     add_picture,
     check_files,
-    check_force,
     noted,
     prepare_out,
     print_json,
@@ -66,7 +65,6 @@ def _run(chosen: argparse.Namespace) -> int:
 
     started = time.monotonic()
     check_files(chosen, PICTURE)
-    check_force(chosen)
 
     def show(done: float, numbers: int, count: int) -> None:
         place = f" ({question.place_of(count) + 1:,} of {numbers:,})" if numbers > 1 else ""
