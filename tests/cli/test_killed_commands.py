@@ -38,7 +38,7 @@ COMMANDS = {
     "slowdown": ((*SLOWDOWN, "4"), (), (*SLOWDOWN, "8", "--force")),
     "advise": ((*ADVISE, "64"), (), ()),
     "fit": (("fit", "curve.csv", "--out=out"), (), ()),
-    "budget": ((*BUDGET, "--latency=8us"), (), (*BUDGET, "--latency=9us")),
+    "budget": ((*BUDGET, "--latency=8us"), (), (*BUDGET, "--latency=9us", "--force")),
     "init": (("init", "mine.toml", "--ranks=4"), (), ()),
     "run": (("run", "small.toml", "--out=out"), (), ()),
     "merge": (("merge", "out"), [("run", "small.toml", "--out=out", f"--shard={i}/2")

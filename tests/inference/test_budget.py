@@ -4,6 +4,7 @@ Statistical checks have fixed seeds and the false-alarm rate of `reference.chanc
 """
 
 import itertools
+import json
 import math
 import re
 
@@ -416,6 +417,16 @@ def test_command(tmp_path, capsys):
     lines = (out / "budget.csv").read_text().splitlines()
     assert lines[0].startswith("rank,statistic,ranks,latency_s,step_s,delay_s,state,p,low,high")
     assert len(lines) > 100
+    earlier = {file: file.read_bytes() for file in out.iterdir()}
+    other = ["budget", *options, "--precision", "0.3", "--out", str(out), "--statistic", "p50"]
+    assert main(other) == 2
+    assert "(its statistic is 'mean', here it is 'p50')" in capsys.readouterr().err
+    assert {file: file.read_bytes() for file in out.iterdir()} == earlier
+    assert main(other[:-2]) == 0  # the same question, less exactly answered
+    assert main([*other, "--force"]) == 0
+    assert json.loads((out / "budget.json").read_text())["statistic"] == "p50"
+    assert main([*other[:11], "--force"]) == 2
+    assert "--force is for --out DIR" in capsys.readouterr().err
 
 
 def test_command_of_a_noise_file(tmp_path, capsys):

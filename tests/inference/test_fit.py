@@ -511,7 +511,7 @@ def test_command(tmp_path, capsys, blank_pictures):
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     series = ("1_barrier_baseline", "2_barrier_optimized")
     assert names[:4] == [f"{name}.{ending}" for name in series for ending in ("json", "png")]
-    assert len(names) == 10
+    assert names[8:] == ["fit.csv", "fit.json", "points.csv"]
     lines = (tmp_path / "out" / "fit.csv").read_text().splitlines()
     assert lines[0].startswith("series,verdict,model,rank,parameter,value,low,high")
     assert len(lines) == 1 + 4 * 4
@@ -543,6 +543,37 @@ def test_command_of_a_curve(tmp_path, capsys):
     assert "fit: chi2 = " in text
     assert "95 % intervals: profile likelihood" in text
     assert (tmp_path / "curve.png").stat().st_size > 10_000
+
+
+def test_the_fit_of_another_question_is_not_replaced(tmp_path, monkeypatch, capsys):
+    """As those of other commands; that of the same question is, with the same times said so."""
+    monkeypatch.chdir(tmp_path)
+    curve = "ranks,latency_us\n2,3.9\n4,8.1\n8,12.2\n16,16.0\n32,20.1\n"
+    (tmp_path / "fit.csv").write_text(curve)
+    (tmp_path / "other.csv").write_text(curve.replace("20.1", "20.2"))
+    given = ["fit", "fit.csv", "--model=exponential", "--step=3.9us"]
+    assert main([*given, "--out=a"]) == 0
+    assert {file.name for file in (tmp_path / "a").iterdir()} == {
+        "fit.json", "fit.csv", "points.csv", "1_fit.json", "1_fit.png",
+    }  # fmt: skip
+    assert main(["report", "a", "--out=page.html"]) == 0  # of the page that has tables
+    earlier = (tmp_path / "a" / "fit.csv").read_bytes()
+    assert main([*given[:3], "--step=3900ns", "--out=a"]) == 0
+    capsys.readouterr()
+    for other, told in (
+        (["fit", "other.csv", *given[2:]], "its curves[0][0] is 'fit.csv', here it is 'other.csv'"),
+        ([*given[:3], "--step=3.8us"], "its step is 3.9e-06, here it is 3.8e-06"),
+    ):
+        assert main([*other, "--out=a"]) == 2
+        assert told in capsys.readouterr().err
+        assert (tmp_path / "a" / "fit.csv").read_bytes() == earlier
+    (tmp_path / "fit.csv").write_text(curve.replace("20.1", "20.2"))
+    assert main([*given, "--out=a"]) == 2
+    assert "its sha256.fit.csv is " in capsys.readouterr().err
+    assert main([*other, "--out=a", "--force"]) == 0
+    assert (tmp_path / "a" / "fit.csv").read_bytes() != earlier
+    assert main([*given, "--force"]) == 2
+    assert "--force is for --out DIR" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("model", ["bernoulli", "exponential", "rare-exponential"])

@@ -114,7 +114,9 @@ def test_command(tmp_path, capsys):
     assert "determined: L, D1, p1, D2, p2, p1 D1, p2 D2" in text
     lines = (tmp_path / "out" / "fit.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + 7
-    assert main([*command, "--rare-delay", "1.75ms", "--json"]) == 0
+    assert main([*command, "--rare-delay", "1.75ms"]) == 2  # another question
+    assert "(its rare_delay is None, here it is 0.00175)" in capsys.readouterr().err
+    assert main([*command, "--rare-delay", "1.75ms", "--force", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["fits"]
     assert found["parameters"]["rare_delay"]["given"] is True
     assert math.isclose(found["parameters"]["rare_probability"]["value"], RARE_P, rel_tol=0.02)

@@ -298,16 +298,18 @@ def library(chosen: argparse.Namespace) -> LibraryRules | None:
     return LibraryRules(name, collective, counts)
 
 
-def check_units(chosen: Any, names: Iterable[str]) -> None:
-    """Warn of times after the options `--name` that are 1 s and more for want of a unit.
+def read_times(chosen: Any, names: Iterable[str]) -> dict[str, float | None]:
+    """Read times after the options `--name`, in seconds; warn of 1 s and more for want of a unit.
 
     What is no time is an error that names the option.
     """
+    times = {}
     for name in names:
-        if (text := getattr(chosen, name)) is not None:
-            option = f"--{name.replace('_', '-')}"
-            parse_seconds(text, option)
+        text, option = getattr(chosen, name), f"--{name.replace('_', '-')}"
+        times[name] = None if text is None else parse_seconds(text, option)
+        if text is not None:
             warn_of_long(text, option)
+    return times
 
 
 def tell_understood(

@@ -9,23 +9,25 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from jitterfly.answer import FIRST, Note, cautions_first, csv_text
 from jitterfly.cli.options import (
-    check_units,
+    read_times,
     size,
     value,
 )
 from jitterfly.cli.output import (
     add_json,
+    add_out,
+    asked_digests,
     json_bytes,
+    prepare_out,
     print_json,
     show_phases,
     tell,
-    warn_without_matplotlib,
 )
 from jitterfly.fields import check_choice, shorten
 from jitterfly.syntax import is_number, read_count, read_noise_texts, read_number
@@ -46,6 +48,8 @@ a delay; where it is mostly time on the wire, D is longer than what comes out.
 Exit code 0 also where no parameters fit; the text then says `no fit`, and what could explain it.
 """
 _POINT_COLUMNS = ("series", "ranks", "measured_s", "error_s", "model_s")
+_ASKED_OF_A_FIT = ("model", "rank", "probability", "confidence", "series", "collective",
+                   "message_bytes", "unit")  # fmt: skip
 _PRINTED_ROWS = 14  # of the table that is printed
 BUDGET_EPILOG = """\
 The answer is the largest p, the probability that a step is delayed by D, with the interval of its
@@ -103,7 +107,7 @@ def add_fit(commands: Any) -> None:
         "--bytes", dest="message_bytes", metavar="N", help="size, where a table has several"
     )
     parser.add_argument("--unit", metavar="UNIT", default="", help="of numbers without one (s)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="tables and pictures go there")
+    add_out(parser)
     add_json(parser)
     parser.set_defaults(run=_run_fit)
 
@@ -131,9 +135,13 @@ def _run_fit(chosen: argparse.Namespace) -> None:
         raise ValueError("--rare-delay is for --model two-bernoulli")
     if chosen.model in ("bernoulli", "two-bernoulli") and chosen.rank == "last":
         _announce_simulation(max(curve.rounds[-1] for curve in curves))
-    check_units(chosen, ("step", "delay", "rare_delay"))
-    if chosen.out is not None and not two:  # of two sources there is no picture
-        warn_without_matplotlib()
+    asked = {
+        "curves": files,
+        "sha256": asked_digests(chosen, [path for path, _ in files]),
+        **{name: getattr(chosen, name) for name in _ASKED_OF_A_FIT},
+        **read_times(chosen, ("step", "delay", "rare_delay")),
+    }
+    prepare_out(chosen, "fit", asked)
     with show_phases() as phases, watching(phases):
         fits = []
         for place, curve in enumerate(curves, 1):
@@ -142,7 +150,7 @@ def _run_fit(chosen: argparse.Namespace) -> None:
             fits.append(_fit(chosen, curve, two))
     if not chosen.json:
         print("\n\n".join("\n".join(fitted.report()) for fitted in fits))
-    names = [] if chosen.out is None else _write_fits(fits, chosen.out, two)
+    names = [] if chosen.out is None else _write_fits(fits, chosen.out, two, asked)
     paths = [chosen.out / name for name in names]
     if chosen.json:
         plain = [_plain(fitted, two) for fitted in fits]
@@ -221,26 +229,29 @@ def _page(fits: list[Any]) -> dict[str, Any]:
     }
 
 
-def _write_fits(fits: list[Any], out: Path, two_sources: bool) -> list[str]:
+def _write_fits(fits: list[Any], out: Path, two_sources: bool, asked: dict[str, Any]) -> list[str]:
     """Write tables, and pictures of what has one source; return the names of the files."""
     from jitterfly.files import write_together
     from jitterfly.plots import draw
 
-    out.mkdir(parents=True, exist_ok=True)
     points = [row for fitted in fits for row in _rows_of_points(fitted)]
     table = csv_text([_POINT_COLUMNS, *points])
     parameters = _parameters_csv(fits, two_sources)
     plain = [re.sub(r"[^A-Za-z0-9.-]+", "_", one.curve.name).strip("_.") or "curve" for one in fits]
-    stems = plain if len(fits) == 1 else [f"{i}_{name}" for i, name in enumerate(plain, 1)]
+    if len(fits) > 1 or plain == ["fit"]:
+        plain = [f"{i}_{name}" for i, name in enumerate(plain, 1)]
     pages = {f"{stem}.json": json_bytes(fitted.page())
-             for stem, fitted in zip(stems, fits, strict=True)}  # fmt: skip
-    files = {"fit.csv": parameters.encode(), "points.csv": table.encode(), **pages}
-    write_together({out / name: content for name, content in files.items()})
+             for stem, fitted in zip(plain, fits, strict=True)}  # fmt: skip
+    files = {"fit.json": json_bytes(asked), "fit.csv": parameters.encode(),
+             "points.csv": table.encode(), **pages}  # fmt: skip
+    pictures = [f"{stem}.png" for stem in plain]
+    write_together({out / name: content for name, content in files.items()},
+                   [out / name for name in pictures])  # fmt: skip
     if two_sources or not draw.can_draw():
         return [*files]
-    for stem, fitted in zip(stems, fits, strict=True):
-        fitted.plot(out / f"{stem}.png")
-    return [*files, *(f"{stem}.png" for stem in stems)]
+    for name, fitted in zip(pictures, fits, strict=True):
+        fitted.plot(out / name)
+    return [*files, *pictures]
 
 
 def _parameters_csv(fits: list[Any], two_sources: bool) -> str:
@@ -291,7 +302,7 @@ def add_budget(commands: Any) -> None:
         help="half the interval over p (default 0.03; 0.08 for a quantile)",
     )  # fmt: skip
     parser.add_argument("--seed", metavar="N", default="1")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="table and picture go there")
+    add_out(parser)
     add_json(parser)
     parser.set_defaults(run=_run_budget)
 
@@ -318,10 +329,10 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     from ..inference.budget import NEVER
 
     question = BudgetQuestion(delay=chosen.delay, **fields)
-    check_units(chosen, ("latency", "step", "delay"))
+    read_times(chosen, ("latency", "step", "delay"))
+    asked = {**asdict(question), **options}
+    prepare_out(chosen, "budget", asked, ["precision"])
     _announce_simulation(question.rounds)
-    if chosen.out is not None:
-        warn_without_matplotlib()
     with show_phases() as phases, watching(phases):
         answer = budget(question, **options)
 
@@ -336,7 +347,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
     if not chosen.json and some:
         print("".join(f"\n  {line}" for line in tables[0].lines()))
     page = {**answer.page(), "tables": tables}
-    files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out, page)
+    files = [] if chosen.out is None else _write_budget(answer, curves, chosen.out, asked | page)
     if chosen.json:
         rows = _budget_rows(answer, curves)
         paths = [chosen.out / name for name in files]
@@ -348,7 +359,7 @@ def _run_budget(chosen: argparse.Namespace) -> None:
 def _run_budget_of_measured(
     chosen: argparse.Namespace, fields: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    if chosen.out is not None:
+    if chosen.out is not None or chosen.force:
         raise ValueError("--out is for --delay: with --noise there is no curve over D")
     from ..inference import watching
     from ..inference.budget_of_recording import budget_of_recording
@@ -359,7 +370,7 @@ def _run_budget_of_measured(
             f"--noise must be a noise file here, got {shorten(chosen.noise)}: --delay answers for "
             "delays of one length"
         )
-    check_units(chosen, ("latency", "step"))
+    read_times(chosen, ("latency", "step"))
     with show_phases() as phases, watching(phases):
         phases(f"reading {chosen.noise}")
         answer = budget_of_recording(Path(table["file"]), **fields, **options)
@@ -391,10 +402,9 @@ def _write_budget(
 
     from ..inference.budget import AT_MOST
 
-    out.mkdir(parents=True, exist_ok=True)
     rows = _budget_rows(answer, curves)
     table = csv_text([rows[0].keys(), *(row.values() for row in rows)])
-    files = {"budget.csv": table.encode(), "budget.json": json_bytes(page)}
+    files = {"budget.json": json_bytes(page), "budget.csv": table.encode()}
     write_together({out / name: content for name, content in files.items()}, [out / "budget.png"])
     some = any(point.state == AT_MOST for curve in curves for point in curve)
     if not (some and draw.can_draw()):  # nothing to see, or no way to draw it
