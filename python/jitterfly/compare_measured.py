@@ -49,7 +49,7 @@ from .question import (
 from .simulate import simulate_checked, warn_before_simulation
 from .slowdown import given_in_words, part_in_words
 from .stats import Estimate, realizations_needed
-from .stats.intervals import check_confidence, in_order
+from .stats.intervals import in_order
 from .stats.measured_times import Series, reported_mean, reported_quantile, too_few
 from .units import TICKS_PER_SECOND, from_ticks, show_seconds, show_size, warn_of_long
 from .unseen_noise import RecordedNoise
@@ -415,7 +415,6 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     case, confidence, seed, collective = (
         asked.case, asked.confidence, asked.seed, asked.collective,
     )  # fmt: skip
-    check_confidence(confidence)
     if collective is not None and not isinstance(collective, str):
         raise ValueError(f"collective must be a name, got {shorten(collective)}")
     chosen = _Chosen(collective, asked.ranks, asked.message_bytes, asked.iterations)

@@ -192,11 +192,6 @@ def as_integer(value: Any) -> int | None:
         return None
 
 
-def is_real_number(value: Any) -> bool:
-    """Return whether a value is a number of Python, not a bool."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def is_number(value: Any) -> bool:
     """Return whether a value is a number of Python or NumPy, not a bool or an interval of time."""
     number = isinstance(value, (int, float, np.integer, np.floating))
@@ -588,7 +583,7 @@ def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[typ
     def make(cls: type[_T]) -> type[_T]:
         for name, annotation in inspect.get_annotations(cls).items():
             if isinstance(annotation, str):
-                cls.__annotations__[name] = _INT_FIELDS.get(annotation, annotation)  # for help()
+                cls.__annotations__[name] = _PLAIN_FIELDS.get(annotation, annotation)  # for help()
             descriptor = _descriptor(cls, name, annotation)
             if descriptor is not None and name not in vars(cls):
                 setattr(cls, name, descriptor())
@@ -908,6 +903,7 @@ Ints = IntOrText | Sequence[IntOrText] | npt.NDArray[Any]
 IntegersLike = Sequence[Int] | npt.NDArray[Any]
 PlacesLike = IntegersLike | IntOrText
 Real = float | np.floating[Any] | np.integer[Any]
+RealOrText = Real | str
 FloatsLike = Sequence[Real] | npt.NDArray[Any]
 """What is taken where an array of numbers is asked for."""
 Taken = TypeVar("Taken")
@@ -969,10 +965,16 @@ if TYPE_CHECKING:
 
     class IntListField(Converted[IntegersLike, tuple[int, ...]]):
         """A field of a dataclass which that makes a tuple of int, likewise."""
+
+    class RealField(Converted[Real, float]):
+        """A field of a dataclass which that makes a float, likewise."""
+
+        def __init__(self, default: float = NO_DEFAULT) -> None: ...
 else:
     IntField = IntOrTextField = int
-    IntListField = Sequence
-_INT_FIELDS = {"IntField": "int", "IntOrTextField": "int | str", "IntListField": "list of int"}
+    IntListField, RealField = Sequence, float
+_PLAIN_FIELDS = {"IntField": "int", "IntOrTextField": "int | str", "IntListField": "list of int",
+                 "RealField": "float"}  # fmt: skip
 
 
 class IntegerArray(Converted[IntegersLike, npt.NDArray[np.int64]]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -21,9 +21,12 @@ from . import find_noise_files
 from .fields import (
     Component,
     Converted,
+    FloatsLike,
     Int,
     IntField,
     PlacesLike,
+    RealField,
+    RealOrText,
     check_choice,
     check_integer,
     check_numbers,
@@ -289,7 +292,7 @@ class SlowRanks(Speed, kind="slow_ranks"):
     [1.0, 1.5, 1.0]
     """
 
-    factor: float
+    factor: RealField
     ranks: Converted[PlacesLike, tuple[int, ...]] = Converted("list of int", (0,))
 
     def __post_init__(self) -> None:
@@ -326,7 +329,7 @@ class SlowNodes(Speed, kind="slow_nodes"):
     [1.0, 1.0, 2.0, 2.0, 1.0, 1.0]
     """
 
-    factor: float
+    factor: RealField
     node_ranks: IntField = IntField(8)
     nodes: Converted[PlacesLike, tuple[int, ...]] = Converted("list of int", (0,))
 
@@ -367,7 +370,7 @@ class DrawnSpeed(Speed, kind="drawn"):
     [1.092, 1.092, 1.02, 1.02]
     """
 
-    sigma: float
+    sigma: RealField
     node_ranks: IntField = IntField(1)
     seed: IntField = IntField(0)
 
@@ -404,8 +407,8 @@ class SlowShare(Speed, kind="slow_share"):
     [4.0, 4.0, 1.0, 1.0, 1.0, 1.0, 4.0, 4.0]
     """
 
-    factor: float
-    share: float
+    factor: RealField
+    share: RealField
     node_ranks: IntField = IntField(1)
     seed: IntField = IntField(0)
 
@@ -424,12 +427,12 @@ class _Places(Converted[PlacesLike, tuple[int, ...]]):
         super().__init__("list of int")
 
 
-class _Share(Converted["float | str", float]):
+class _Share(Converted[RealOrText, float]):
     def __init__(self) -> None:
         super().__init__("float | str")
 
 
-class _Factors(Converted[Sequence[float], tuple[float, ...]]):
+class _Factors(Converted[FloatsLike, tuple[float, ...]]):
     def __init__(self) -> None:
         super().__init__("list of float")
 
@@ -611,8 +614,8 @@ class LognormalCounts(Counts, kind="lognormal"):
     [[227, 58, 103], [227, 58, 103], [227, 58, 103]]
     """
 
-    mean: float
-    sigma: float
+    mean: RealField
+    sigma: RealField
     per: Literal["message", "receiver", "sender"] = "message"
     seed: IntField = IntField(0)
 

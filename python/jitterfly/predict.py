@@ -72,7 +72,7 @@ from .question import (
 from .simulate import simulate_checked
 from .slowdown import part_in_words, repetition
 from .stats import Estimate
-from .stats.intervals import check_confidence, in_order, normal, student_t
+from .stats.intervals import in_order, normal, student_t
 from .stats.measured_times import Series
 from .syntax import read_count
 from .units import (
@@ -253,7 +253,6 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
     progress: Progress = Progress("messages")
 
     def __post_init__(self) -> None:
-        check_confidence(self.confidence)
         if isinstance(self.base, tuple) and self.base[0] < self.base[1]:
             ends = "..".join(map(show_seconds, self.base))
             raise FieldError("base", f" must be a single time, got {ends}")

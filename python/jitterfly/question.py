@@ -32,6 +32,8 @@ from .fields import (
     Int,
     IntOrText,
     Ints,
+    Real,
+    RealOrText,
     Taken,
     check_choice,
     check_keys,
@@ -47,6 +49,7 @@ from .noise import Noise
 from .noise.source import NoiseOrText, check_sources
 from .progress import realizations_done, share_done
 from .simulate import Engine
+from .stats.intervals import check_confidence
 from .syntax import (
     read_bytes,
     read_count,
@@ -176,11 +179,16 @@ class Anything(Parameter[Taken, Taken]):
         super().__init__(help, more, **options)
 
 
-class Confidence(Anything[float]):
+class Confidence(Parameter[Real, float]):
     """The confidence of the intervals of an answer."""
 
+    takes = "float"
+
     def __init__(self, help: str) -> None:
-        super().__init__(help, takes="float", default=0.95, option=None)
+        super().__init__(help, default=0.95, option=None)
+
+    def read(self, value: Any, name: str) -> float:
+        return check_confidence(value)
 
 
 class Ranks(Parameter[Ints, tuple[int, ...]]):
@@ -236,7 +244,7 @@ class OptionalCount(Parameter[IntOrText | None, int | None]):
         return None if value is None else read_count(value, name, self.low, self.high)
 
 
-class Share(Parameter[float | str, float]):
+class Share(Parameter[RealOrText, float]):
     """A share from `low` to below `high`; `example` is what an error shows."""
 
     takes = "float | str"

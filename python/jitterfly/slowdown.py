@@ -75,7 +75,7 @@ from .question import (
 )
 from .simulate import Result, mean_time, simulate_checked
 from .stats import Estimate
-from .stats.intervals import changed, check_confidence, in_order, normal
+from .stats.intervals import changed, in_order, normal
 from .units import TICKS_PER_SECOND, show_seconds, show_size
 from .unseen_noise import RecordedNoise, SourceHits, expectation, undersampling_bound, unmet_sources
 
@@ -372,7 +372,6 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
 
     def cases_under(self, noise: Sequence[Noise], ranks: Sequence[int]) -> list[Case]:
         """The cases by ascending ranks, with errors and warnings, before anything runs."""
-        check_confidence(self.confidence)
         self.engine  # noqa: B018
         with naming_fields(*self.parameters()):
             cases = [

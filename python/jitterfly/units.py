@@ -23,6 +23,7 @@ import numpy.typing as npt
 from .fields import (
     NO_DEFAULT,
     Converted,
+    RealOrText,
     as_float,
     is_number,
     refuse_masked,
@@ -34,7 +35,7 @@ TICKS_PER_SECOND = 10**12
 LONGEST_TICKS = 2**62  # half of int64: one addition of two times can not overflow
 LONGEST_SECONDS = LONGEST_TICKS / TICKS_PER_SECOND
 
-Time = float | str | np.floating[Any] | np.integer[Any]
+Time = RealOrText
 """What is accepted where a time is asked for: seconds, or a string such as ``"10us"``."""
 
 EXPONENTS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}

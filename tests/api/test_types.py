@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import types
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated
 
+import numpy as np
 import pytest
 from support.paths import ROOT
 
@@ -103,6 +105,21 @@ jf.imbalance.OnNodes(array, every=n), jf.imbalance.OnNodes("1 2", node_ranks=n)
 tree = jc.FatTree(array, many, p=np.array([1, 1]))
 jc.simulate_congestion(jc.CongestionCase(tree, ranks=n), n, n), jc.bisection_bandwidth(tree, n)
 jc.FatTree.of(np.int64(144))
+part, sizes = np.float32(0.5), jc.FatTree.of(144)
+jf.Target("mean", "completion", relative=part, confidence=part)
+jf.Target("mean", "completion", absolute=n)
+jf.imbalance.SlowRanks(factor=n), jf.imbalance.SlowNodes(factor=n)
+jf.imbalance.SlowShare(factor=n, share=part), jf.imbalance.OnShare(part)
+jf.imbalance.DrawnSpeed(sigma=part), jf.imbalance.LognormalCounts(mean=n, sigma=part)
+jf.imbalance.GivenSpeed(array), jf.imbalance.GivenSpeed(many)
+jf.Gamma(scale="1us", shape=n), jf.Weibull(scale="1us", shape=n), jf.Pareto(scale="1us", shape=n)
+jf.Lognormal(median="1us", sigma=part), jf.StepNoise("1us", probability=part)
+jf.Congestion(sizes, ratio=part), jc.CongestionCase(sizes, ratio=part)
+jf.slowdown(source, 4, realizations=20, confidence=part)
+jf.advise(4, network=net, candidates=("ring",), within=part, confidence=part)
+jf.compare_measured([1e-6, 2e-6], one, confidence=part, realizations=10)
+jf.explain_schedule(app.build(), net, source, realizations=n, slowest=part)
+jf.Axis.derived("T_comm / D", by="message_bytes", values=[part, n])
 """
 
 
@@ -161,6 +178,24 @@ def test_users_pass_a_type_checker(cache, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_numbers_and_noise_have_several_forms():
     exec(FORMS, {})
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
+def test_a_real_number_of_numpy_is_held_as_a_float(kind, tmp_path):
+    half = kind(0.5)
+    target = jf.Target("mean", "completion", relative=half, confidence=half)
+    assert target == jf.Target("mean", "completion", relative=0.5, confidence=0.5)
+    assert {type(target.relative), type(target.confidence)} == {float}
+    assert str(target) == "mean of completion ± 50 % at 50 %"
+    case = jf.Case(4, network="L=1us,o=200ns", noise="period=1ms,duration=10us")
+    study = jf.Study("a", case=case, targets=[target], budget=jf.RealizationBudget(max=50))
+    found = jf.run_study(study, tmp_path / "out", batch_seconds=half)
+    other = jf.Study("a", case=replace(case, cycles=2), budget=jf.RealizationBudget(max=50)).run()
+    assert jf.compare(found, other, confidence=half).confidence == 0.5
+    times = np.linspace(1e-6, 2e-6, 50)
+    agreement = jf.compare_measured(times, case, confidence=half, realizations=50)
+    assert type(agreement.confidence) is float
+    assert jf.stats.quantile(times, half, half).value == jf.stats.quantile(times, 0.5, 0.5).value
 
 
 def test_annotations_may_be_no_text():

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..fields import (
     Converted,
     Int,
+    RealOrText,
     check_choice,
     check_integer,
     check_keys,
@@ -92,7 +93,7 @@ class CongestionCase:
     _: KW_ONLY
     pattern: str | Sequence[Any] = "tree"
     perturbation: str = "rand"
-    ratio: float = 0.5
+    ratio: Converted[RealOrText, float] = Converted("float | str", 0.5)
     rule: str = "orcs"
     ranks: Converted[Int | None, int] = Converted("int | None", None)
 

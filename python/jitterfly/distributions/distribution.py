@@ -26,6 +26,7 @@ from ..fields import (
     NO_DEFAULT,
     Component,
     Converted,
+    RealOrText,
     check_numbers,
     is_number,
     is_of_a_user,
@@ -521,13 +522,13 @@ def check_probability(value: Any, owner: str, name: str = "probability") -> floa
     return float(value)
 
 
-class Probability(Converted["float | str", float]):
+class Probability(Converted[RealOrText, float]):
     """A field of a dataclass that takes a probability, also as text, and holds a float."""
 
     def __init__(self, default: float = NO_DEFAULT) -> None:
         super().__init__("float | str", default)
 
-    def __set__(self, instance: object, value: float | str) -> None:
+    def __set__(self, instance: object, value: RealOrText) -> None:
         owner = type(instance).__name__
         super().__set__(instance, check_probability(value, owner, self._name))
 

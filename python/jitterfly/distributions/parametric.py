@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import frozen_dataclass
+from ..fields import RealField, frozen_dataclass
 from ..optional_packages import special
 from ..units import OptionalSeconds, ShortSeconds, exact, show_seconds, to_ticks
 from . import distribution
@@ -274,7 +274,7 @@ class Gamma(Continuous, kind="gamma"):
     1e-05
     """
 
-    shape: float
+    shape: RealField
     scale: PositiveTypicalTime
     _shape = ("shape", 0, 1e6)
 
@@ -320,7 +320,7 @@ class Lognormal(Continuous, kind="lognormal"):
     """
 
     median: PositiveTypicalTime
-    sigma: float
+    sigma: RealField
     longest: OptionalSeconds = OptionalSeconds()
     _scale: ClassVar[str] = "median"
     _shape = ("sigma", 0, 100)
@@ -376,7 +376,7 @@ class Pareto(Continuous, kind="pareto"):
     """
 
     scale: PositiveTypicalTime
-    shape: float
+    shape: RealField
     longest: OptionalSeconds = OptionalSeconds()
     _shape = ("shape", 0, 1000)
 
@@ -438,7 +438,7 @@ class Weibull(Continuous, kind="weibull"):
     """
 
     scale: PositiveTypicalTime
-    shape: float
+    shape: RealField
     longest: OptionalSeconds = OptionalSeconds()
     _shape = ("shape", 0.01, 1000)
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import check_integer, counted, is_real_number, parameter, shorten
-from ..stats.intervals import quantile_rank
+from ..fields import check_integer, counted, parameter
+from ..stats.intervals import check_confidence, quantile_rank
 from ..units import Time, parse_seconds, show_seconds
 from .formats import PLAIN, Options, TextFile, formats, imb, open_text, osu, without_labels
 from .formats.collectives import LeftOut, good_rows
@@ -107,8 +107,7 @@ def read_parameters(
     if least > most:
         raise ValueError(f"least_bytes must be at most most_bytes = {most}, got {least}")
     given = None if overhead is None else parse_seconds(overhead, "overhead")
-    if quantile is not None and not (is_real_number(quantile) and 0 < quantile < 1):
-        raise ValueError(f"quantile must be above 0 and below 1, got {shorten(quantile)}")
+    quantile = None if quantile is None else check_confidence(quantile, "quantile")
     netgauge, single = formats()["netgauge_loggp"], formats()["netgauge_latency"]
     if netgauge.recognise(text.head):
         if given is not None:

@@ -11,7 +11,7 @@ from .. import find_noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..congestion.topology import program_on
-from ..fields import Converted, check_choice, frozen_dataclass, shorten
+from ..fields import Converted, RealOrText, check_choice, frozen_dataclass, shorten
 from .source import MaxWork, Noise
 
 _MAX_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
@@ -69,7 +69,7 @@ class Congestion(Noise, kind="congestion"):
     """
 
     network: _TopologyOrTable
-    ratio: float | None = None
+    ratio: Converted[RealOrText | None, float | None] = Converted("float | str | None", None)
     perturbation: str = "rand"
 
     def __post_init__(self) -> None:

@@ -253,13 +253,13 @@ class Observed:
 
     def confidence_set(self, confidence: float = 0.95) -> tuple[int, ...]:
         """Every T whose mean can not be distinguished from the smallest."""
-        check_confidence(confidence)
+        confidence = check_confidence(confidence)
         found = paired.confidence_set(self._cross_moments, self._compared_forms, confidence)
         return tuple(self.family.labels[i] for i in found.members)
 
     def quantile(self, q: float, confidence: float = 0.95) -> Estimate:
         """Estimate a quantile between two order statistics, whatever the distribution."""
-        check_confidence(confidence)
+        confidence = check_confidence(confidence)
         n = self.realizations
         if not self.has_distribution:
             return self._without_interval(math.nan, confidence)
@@ -312,7 +312,7 @@ class Observed:
 
     def win_probability(self, confidence: float = 0.95) -> Estimate:
         """P(numerator > denominator), a tie counts half; NaN if there is no such comparison."""
-        check_confidence(confidence)
+        confidence = check_confidence(confidence)
         if not self.has_distribution or not self.measure.is_ratio:
             return self._without_interval(math.nan, confidence)
         less, equal, larger = self.data.win_counts(self.measure)

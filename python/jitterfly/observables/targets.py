@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from ..fields import as_float, is_real_number, shorten
+from ..fields import Converted, Real, RealField, as_float, is_number, shorten
 from ..stats import Estimate, sequential
-from ..stats.intervals import ENOUGH_EVENTS
+from ..stats.intervals import ENOUGH_EVENTS, check_confidence
 from ..units import TICKS_PER_SECOND, parse_seconds, show_seconds
 from ..unseen_noise import OneSided, SourceHits, expectation, expected_hits, hidden, one_sided_hits
 from ..workload import Workload
@@ -71,9 +71,9 @@ class Target:
 
     statistic: str
     observable: str
-    relative: float | None = None
-    absolute: float | None = None
-    confidence: float = 0.95
+    relative: Converted[Real | None, float | None] = Converted("float | None", None)
+    absolute: Converted[Real | None, float | None] = Converted("float | None", None)
+    confidence: RealField = RealField(0.95)
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -88,14 +88,13 @@ class Target:
             width = getattr(self, name)
             if width is None:
                 continue
-            if not (is_real_number(width) and 0 < as_float(width) < math.inf):
+            if not (is_number(width) and 0 < as_float(width) < math.inf):
                 raise ValueError(f"target: {name} must be above 0, got {shorten(width)}")
+            object.__setattr__(self, name, float(width))
         if self.unit not in ("", "s"):
             raise ValueError(f"target: unit must be '' or 's', got {shorten(self.unit)}")
-        if not (is_real_number(self.confidence) and 0 < self.confidence < 1):
-            raise ValueError(
-                f"target: confidence must be above 0 and below 1, got {shorten(self.confidence)}"
-            )
+        confidence = check_confidence(self.confidence, "target: confidence")
+        object.__setattr__(self, "confidence", confidence)
 
     @classmethod
     def parse(cls, text: str) -> Target:
@@ -334,11 +333,7 @@ def decide(
 
 def level_of(confidence: float, share: float) -> float:
     """The level of an interval that may be wrong in a share of 1 - confidence."""
-    if not (is_real_number(confidence) and 0 < confidence < 1):
-        percent = is_real_number(confidence) and 1 <= confidence < 100
-        hint = f"; {confidence:g} % is {confidence / 100:g}" if percent else ""
-        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}{hint}")
-    return 1 - (1 - confidence) * share
+    return 1 - (1 - check_confidence(confidence)) * share
 
 
 def _read_number(text: str, part: str, target: str) -> Fraction:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from .. import extensions
-from ..fields import check_choice, first_few, is_real_number, parameter
+from ..fields import check_choice, first_few, is_number, parameter
 from ..observables import OF_A_CYCLE, Observable, Target
 from ..studies import Study, axis_unit, value_text
 from ..studies.study import FIGURES, check_figure_name
@@ -23,7 +23,7 @@ _LOG_RANKS_FROM = 4.0  # times the fewest: a collective's steps grow with the lo
 
 def numeric(values: Sequence[Any]) -> bool:
     """Return whether an axis has numbers as its values, all different."""
-    return all(is_real_number(value) for value in values) and len(set(values)) == len(values)
+    return all(is_number(value) for value in values) and len(set(values)) == len(values)
 
 
 @lru_cache(maxsize=8)

@@ -47,7 +47,7 @@ from ..explain import (
     means_of_sums,
     names_of,
 )
-from ..fields import MAX_REALIZATIONS, check_integer, is_real_number, parameter, shorten
+from ..fields import MAX_REALIZATIONS, RealOrText, check_integer, is_number, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
@@ -636,14 +636,14 @@ class ScheduleExplanation(DelayByCause):
         return core.operation_times(*quiet, 0, 0)
 
 
-class _Slowest(Parameter["float | str | None", "float | None"]):
+class _Slowest(Parameter[RealOrText | None, float | None]):
     takes = "float | str | None"
     metavar = "P%"
 
     def read(self, value: Any, name: str) -> float | None:
         share = share_of_text(value) if isinstance(value, str) else value
-        if share is None or (is_real_number(share) and 0 < share <= 1):
-            return share
+        if share is None or (is_number(share) and 0 < share <= 1):
+            return None if share is None else float(share)
         raise ValueError(f"{name} must be a part of the realizations, such as 5% or 0.05, got "
                          f"{shorten(value)}")  # fmt: skip
 

@@ -190,7 +190,7 @@ def mean_of(moments: Moments, confidence: float = 0.95, scale: int = 1) -> Estim
     >>> print(mean_of(Moments(3, 6, 0, 14, 0, 0)))  # of 1, 2 and 3
     2 [-0.4841, 4.484]
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     n = moments.count
     value = moments.x / (n * scale)
     reach = math.inf

@@ -23,7 +23,6 @@ from ..fields import (
     check_integer,
     check_numbers,
     is_number,
-    is_real_number,
     refuse_masked,
     shorten,
 )
@@ -293,7 +292,7 @@ def mean(
     (2.0, 4.484)
     """
     x = check_samples(samples, "samples", 1)
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     if lower_bound is not None:
         bound = _of_columns(lower_bound, "lower_bound", x)
         if not (x >= bound - _ROUNDING * np.abs(bound)).all():
@@ -457,7 +456,7 @@ def with_input_uncertainty(
     others = check_samples(replicates, "replicates", 1)
     if others.ndim != 1 or len(others) < 2:
         raise ValueError(f"replicates must be 2 or more numbers, got shape {others.shape}")
-    if not (is_real_number(within) and 0 <= within < math.inf):
+    if not (is_number(within) and 0 <= within < math.inf):
         raise ValueError(f"within must be a variance from 0, got {shorten(within)}")
     between = max(float(others.var(ddof=1)) - within, 0.0)
     reach = student_t(estimate.confidence, len(others) - 1) * math.sqrt(between)
@@ -623,7 +622,7 @@ def quantiles(
     50.0
     """
     x = np.sort(check_samples(samples, "samples", 1), axis=0)
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     refuse_masked(q, "q must be above 0 and below 1")
     if getattr(q, "ndim", 1) == 0:  # an array, also of xarray
         q = np.asarray(q).item()
@@ -784,9 +783,13 @@ def _of_columns(value: npt.ArrayLike, name: str, samples: Floats) -> npt.NDArray
     return numbers
 
 
-def check_confidence(confidence: float) -> None:
-    if not isinstance(confidence, (float, np.floating)) or not 0 < confidence < 1:
-        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}")
+def check_confidence(confidence: Any, name: str = "confidence") -> float:
+    """Return a confidence, or another share of that `name`, as a float; it is within 0 and 1."""
+    if not is_number(confidence) or not 0 < confidence < 1:
+        percent = is_number(confidence) and 1 < confidence < 100
+        hint = f"; {confidence:g} % is {confidence / 100:g}" if percent else ""
+        raise ValueError(f"{name} must be above 0 and below 1, got {shorten(confidence)}{hint}")
+    return float(confidence)
 
 
 def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
@@ -853,7 +856,7 @@ def _more_than(k: int, count: int, q: float) -> float:
 
 def check_share(q: float) -> None:
     """Raise unless it is between 0 and 1."""
-    if not isinstance(q, (int, float, np.floating)) or not 0 < q < 1:
+    if not is_number(q) or not 0 < q < 1:
         raise ValueError(f"q must be between 0 and 1, got {shorten(q)}")
 
 
@@ -897,6 +900,5 @@ def realizations_needed(q: float, confidence: float = 0.95) -> int:
     (6, 72)
     """
     check_share(q)
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise ValueError(f"confidence must be above 0 and below 1, got {shorten(confidence)}")
+    confidence = check_confidence(confidence)
     return math.ceil(math.log((1 - confidence) / 2) / math.log(max(q, 1 - q)) - 1e-9)

@@ -113,7 +113,7 @@ def fewest_exchanges(
     1
     """
     x = check_samples(samples, "samples", 2)
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     if x.ndim != 2 or x.shape[1] < 2:
         raise ValueError(f"samples must have shape (realizations, T + 1), T >= 1, got {x.shape}")
     first = check_integer(first, "first", 0, x.shape[1] - 1)
@@ -212,7 +212,7 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
     >>> print(win_probability(3, 97, 0))  # no winner
     0.515 [0.4938, 0.5426]
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     for name, number in (("wins", wins), ("ties", ties), ("losses", losses)):
         check_integer(number, name, 0, 2**62)
     decided, count = wins + losses, wins + ties + losses
@@ -458,7 +458,7 @@ def fieller_ratio(
     """Estimate as `ratio`, with Fieller's interval as it is, however few events it rests on."""
     top = check_samples(numerator, "numerator", 1)
     bottom = check_samples(denominator, "denominator", 1)
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     if top.ndim != 1 or top.shape != bottom.shape:
         raise ValueError(
             "numerator and denominator must be paired, one number for each realization, "
@@ -527,7 +527,7 @@ def recovery(
 
 def ratio_of(moments: Moments, confidence: float = 0.95) -> Estimate:
     """Mean of x over mean of y, with Fieller's interval (see `ratio`)."""
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     n = moments.count
     value = moments.x / moments.y if moments.y else math.nan
     low, high = -math.inf, math.inf

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..fields import MAX_SEED, counted, is_real_number, parameter, shorten
+from ..fields import MAX_SEED, counted, is_number, parameter, shorten
 from ..files import (
     open_input,
     open_own,
@@ -278,7 +278,7 @@ def _change(name: str, pair: Sequence[Mapping[str, Any]], cases: Sequence[Worklo
     """`noise.0.period was 0.001 s, is 0.002 s`."""
     values = [one.get(name) for one in pair]
     unit = next(filter(None, (field_unit(case, name) for case in cases)), "")
-    was, is_now = (shorten(x) + f" {unit}" * (unit != "" and is_real_number(x)) for x in values)
+    was, is_now = (shorten(x) + f" {unit}" * (unit != "" and is_number(x)) for x in values)
     return f"{name} was {was}, is {is_now}"
 
 

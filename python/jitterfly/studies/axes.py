@@ -24,7 +24,7 @@ import numpy as np
 
 from ..algorithms import Algorithm
 from ..case import Case
-from ..fields import Component, check_choice, check_keys, check_kinds, is_real_number, shorten
+from ..fields import Component, Real, check_choice, check_keys, check_kinds, is_number, shorten
 from ..network import MAX_BYTES, Network
 from ..noise import Noise
 from ..schedule.case import KEYS
@@ -90,7 +90,7 @@ def label_of(value: Any) -> str:
         )
         return " ".join(str(part) for part in (value.get("kind", ""), fields) if part)
     if isinstance(value, tuple):
-        if len(value) > _MAX_LISTED and all(map(is_real_number, value)):
+        if len(value) > _MAX_LISTED and all(map(is_number, value)):
             return f"{len(value)} numbers"
         return f"[{' '.join(map(label_of, value))}]"
     if isinstance(value, float) and len(repr(value)) > _MAX_DIGITS:
@@ -230,7 +230,7 @@ class Axis:
 
     @classmethod
     def derived(
-        cls, rule: str, by: str | Sequence[str], values: Iterable[float], name: str | None = None
+        cls, rule: str, by: str | Sequence[str], values: Iterable[Real], name: str | None = None
     ) -> Axis:
         """An axis over a ratio of two times, reached by solving for a field.
 
@@ -260,7 +260,7 @@ class Axis:
         check_rule(rule, fields, where)
         made = []
         for value in freeze(listed(values, f"{where}.values"), f"{where}.values"):
-            good = is_real_number(value)
+            good = is_number(value)
             if not good or not value > 0 or not math.isfinite(value):
                 raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")
             made.append(AxisValue(str(value), Frozen(), value))

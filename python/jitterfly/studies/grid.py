@@ -32,7 +32,6 @@ from ..fields import (
     as_float,
     frozen_dataclass,
     is_number,
-    is_real_number,
     shorten,
 )
 from ..noise import Noise
@@ -409,7 +408,7 @@ def _coordinate(
     field: Any = get_path(table, axis.path) if axis.path else None
     if not isinstance(given, Mapping):
         field = _number_alone(field)
-    numbers: list[float | int] = [one for one in (field, given) if is_real_number(one)]
+    numbers: list[float | int] = [one for one in (field, given) if is_number(one)]
     if value.label in named:
         numbers = [named[value.label]]
     return numbers[0] if numbers else value.label

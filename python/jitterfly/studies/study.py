@@ -36,7 +36,7 @@ from ..fields import (
     counted,
     did_you_mean,
     frozen_dataclass,
-    is_real_number,
+    is_number,
     shared_components,
     shorten,
     show_number,
@@ -614,7 +614,7 @@ def value_text(value: Any, unit: str) -> str:
     >>> value_text(48000, "")
     '48,000'
     """
-    number = is_real_number(value)
+    number = is_number(value)
     if unit in ("s", "s/B") and (number or isinstance(value, str)):
         try:
             return show_seconds(parse_seconds(value)) + unit[1:]
@@ -684,7 +684,7 @@ def labels_of_value(study: Study, axis: str, value: Any) -> list[str]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if is_real_number(one) and is_real_number(other):
+    if is_number(one) and is_number(other):
         return math.isclose(one, other, rel_tol=1e-9)
     return bool(one == other)
 

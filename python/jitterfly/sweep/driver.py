@@ -50,10 +50,11 @@ from ..fields import (
     MAX_REALIZATIONS,
     Int,
     IntOrText,
+    Real,
     check_choice,
     check_integer,
     counted,
-    is_real_number,
+    is_number,
     option_of,
     parameter,
     shorten,
@@ -642,7 +643,7 @@ def run(
     progress: Callable[[float, int], object] | None = None,
     finish: Callable[[Store], object] | None = None,
     stopped: Callable[[Store], object] | None = None,
-    batch_seconds: float = 1.0,
+    batch_seconds: Real = 1.0,
 ) -> Store:
     """Run what is not done yet of a study into the directory `out`.
 
@@ -697,8 +698,9 @@ def run(
     check_choice(on_error, "on_error", ("stop", "finish"))
     if shard is not None and not isinstance(shard, Shard):
         shard = Shard.parse(shard)
-    if not is_real_number(batch_seconds) or not 0 < batch_seconds < math.inf:
+    if not is_number(batch_seconds) or not 0 < batch_seconds < math.inf:
         raise ValueError(f"batch_seconds must be a number above 0, got {shorten(batch_seconds)}")
+    batch_seconds = float(batch_seconds)
     check_progress(progress)
     if isinstance(study, (str, Path)):
         study = load_study(study)

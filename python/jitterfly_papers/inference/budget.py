@@ -361,7 +361,7 @@ def check_precision(
     statistic: str, confidence: float, precision: float | None, seed: int
 ) -> tuple[float, int]:
     """Check precision and seed of a simulated answer, and `confidence`; return the first two."""
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     if precision is None:
         precision = 0.03 if statistic == "mean" else 0.08
     if not isinstance(precision, float) or not 1e-4 <= precision <= 0.5:

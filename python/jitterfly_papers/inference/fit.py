@@ -309,7 +309,7 @@ def fit(
     >>> found.verdict, found.freedom
     ('fit', 1)
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     chosen = make_model(model, rank)
     known = _GivenParameters(
         None if step is None else parse_seconds(step, "step"),

@@ -197,7 +197,7 @@ def fit_two_sources(
     >>> found.verdict, found.freedom
     ('not tested', 0)
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     given = (
         None if step is None else parse_seconds(step, "step"),
         None if delay is None else parse_seconds(delay, "delay", positive=True),
