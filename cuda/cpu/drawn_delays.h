@@ -108,8 +108,7 @@ struct FirstIntervals {
         const FirstRounds common(keys, own.first_purpose(), 0, sources.realization);
         if (own.first_by_pair())
           x = two_uniforms_a_rank(own, common, j == 0);
-        else if (own.nodes.one_rank() && end - begin >= 2 * kLanes &&
-                 rank_of.map.low_bits > kLaneBits)
+        else if (own.nodes.one_rank() && rank_of.map.low_bits > kLaneBits)
           x = one_uniform_a_rank(own, common, j == 0);
       }
       for (; x < end; x += kLanes)
@@ -141,24 +140,25 @@ struct FirstIntervals {
   }
 
   // The uniforms of a block are those of two neighbouring ranks, whose registers follow each other.
+  // Two blocks at least: one alone would wait for each of its rounds.
   std::int64_t one_uniform_a_rank(const IntervalSource& source, const FirstRounds& common,
                                   bool overwrite) const {
-    constexpr int kPairs = kBatch / 2;
+    constexpr int kBlocks = 2;
     std::int64_t x = begin;
-    for (; x + kBatch * kLanes <= end; x += kBatch * kLanes) {
-      Lanes streams[kPairs];
-      WordLanes drawn[kPairs];
-      for (int i = 0; i < kPairs; ++i) {
-        const Tick first = rank_of(x + 2 * i * kLanes)[0];
-        streams[i] = broadcast(first >> 1) + lane_index();
-      }
-      philox4x32_10(keys, common, streams, drawn);
-      for (int i = 0; i < kPairs; ++i) {
+    for (; x + 2 * kBlocks * kLanes <= end; x += 2 * kBlocks * kLanes) {
+      Lanes pairs[kBlocks];
+      WordLanes drawn[kBlocks];
+      for (int i = 0; i < kBlocks; ++i)
+        pairs[i] = broadcast(rank_of(x + 2 * i * kLanes)[0] >> 1) + lane_index();
+      philox4x32_10(keys, common, pairs, drawn);
+      const auto put = [&](std::int64_t at, ULanes u) JF_INLINE {
+        merge(overwrite, at, source.first_of<Lanes>(u, sources.words));
+      };
+      for (int i = 0; i < kBlocks; ++i) {
+        // Each half apart, so that the order of a shuffle is a constant.
         const Pair<ULanes> u = uniforms(drawn[i]);
-        for (int half = 0; half < 2; ++half)
-          merge(
-              overwrite, x + (2 * i + half) * kLanes,
-              source.first_of<Lanes>(interleave(u.even, u.odd, half * kLanes / 2), sources.words));
+        put(x + 2 * i * kLanes, interleave(u.even, u.odd, 0));
+        put(x + (2 * i + 1) * kLanes, interleave(u.even, u.odd, kLanes / 2));
       }
     }
     return x;
