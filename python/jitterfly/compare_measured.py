@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from .find_noise_files import read as read_measured
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
 from .measured.measurements import MAX_TICKS, full_name, parts_of_collective
+from .progress import part_of_progress
 from .question import (
     EFFORT,
     ENGINE,
@@ -376,7 +377,7 @@ class CompareMeasuredQuestion(EngineParameters):
     )
     confidence: Confidence = Confidence("of all intervals together, between 0 and 1")
     seed: Seed = Seed("of the draws", "As in `simulate`.", default=0, usual="the study's, or 0")
-    progress: Progress = Progress()
+    progress: Progress = Progress("messages")
 
 
 def _answer(asked: CompareMeasuredQuestion) -> Agreement:
@@ -422,12 +423,15 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     clock = usual if asked.clock is None else asked.clock
     timed = _timed(case, clock, isinstance(content, CollectiveTable))
 
-    def samples(one: Case) -> Floats:
-        simulated = one.loops[-1]
-        warn_before_simulation(simulated)
-        how = seed, asked.engine, asked.progress
-        result = simulate_checked(simulated, asked.realizations, *how)
-        return result.samples[:, _COLUMN[clock]]
+    def samples(cases: Sequence[Case]) -> Iterator[Floats]:
+        loops, done = [one.loops[-1] for one in cases], 0
+        total = asked.realizations * sum(map(messages_of, loops))
+        for simulated in loops:
+            warn_before_simulation(simulated)
+            progress = part_of_progress(asked.progress, done, messages_of(simulated), total)
+            result = simulate_checked(simulated, asked.realizations, seed, asked.engine, progress)
+            done += asked.realizations * messages_of(simulated)
+            yield np.sort(result.samples[:, _COLUMN[clock]])
 
     on_clock = [*_same_times_notes(asked.measured, case),
                 *_remarks_on_clock(timed, clock, given=asked.clock is not None)]  # fmt: skip
@@ -444,7 +448,7 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
         )  # fmt: skip
         return Agreement(case, rows, None, None, None, confidence, seed, None, remarks, clock,
                          asked.library)  # fmt: skip
-    series, simulated = Series(without_first(content, asked.skip)), np.sort(samples(timed))
+    series, simulated = Series(without_first(content, asked.skip)), next(samples([timed]))
     levels: tuple[float, ...] = (*LEVELS, RARE)
     if min(series.effective(RARE), len(simulated)) < realizations_needed(
         RARE, _each(confidence, levels)
@@ -482,6 +486,11 @@ def warm_up_notes(series: Series) -> list[Note]:
         f"{parameter('skip', first)} leaves {them} out, on which mean and p99.9 can depend"
     )
     return [Note("warm_up", told, FIRST)]
+
+
+def messages_of(case: Case) -> int:
+    """Return how many messages a realization of the loop of all exchanges has, 1 at least."""
+    return max(case.loops[-1].rank_rounds(), 1)
 
 
 def _same_times_notes(measured: _Measured, case: Case) -> list[Note]:
@@ -623,7 +632,7 @@ def _rows_of_table(
     case: Case,
     library: LibraryRules | None,
     clock: str,
-    samples: Callable[[Case], Floats],
+    samples: Callable[[Sequence[Case]], Iterator[Floats]],
     confidence: float,
 ) -> tuple[AgreementRow, ...]:
     """Compare each mean and quantile of a table with the simulated one."""
@@ -631,13 +640,14 @@ def _rows_of_table(
     compared = np.flatnonzero(_sends(table)).tolist()
     intervals = len(columns) * len(compared) * (1 if table.iterations is None else 2)
     each = 1 - (1 - confidence) / intervals
-    rows = []
+    cases, rows = [], []
     for i in compared:
         ranks, size = int(table.ranks[i]), int(table.bytes[i])
         # OSU does not print the number of ranks: then it is the case's.
         bytes_ = max(size, case.network.smallest_message)
-        one = _case_at(case, library, ranks or case.ranks, bytes_)
-        simulated, least = np.sort(samples(one)), _least(one)
+        cases.append(_case_at(case, library, ranks or case.ranks, bytes_))
+    for i, one, simulated in zip(compared, cases, samples(cases), strict=True):
+        least = _least(one)
         for name in columns:
             estimate = (
                 _mean(one, clock, simulated, each)

@@ -26,7 +26,7 @@ from .algorithms.algorithm import MAX_ROUNDS
 from .algorithms.library_choice import LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, Table, notes_of, show_time
 from .case import Case
-from .compare_measured import SKIP, UNITS, read_times, warm_up_notes
+from .compare_measured import SKIP, UNITS, messages_of, read_times, warm_up_notes
 from .distributions import Empirical, Exponential
 from .faster_algorithm import algorithm_cautions
 from .fields import (
@@ -53,6 +53,7 @@ from .measured.infer import (
     split_base,
 )
 from .noise import Noise, RenewalNoise
+from .progress import part_of_progress
 from .question import (
     EFFORT,
     Anything,
@@ -614,24 +615,20 @@ class _Engine:
         self.asked = asked
         self.realizations = _affordable(asked, max(*to, *(run.ranks for run in runs), 0))
         self.done, self.number = 0, 0
-        of_runs = [_messages(asked.case_of(run.ranks)) for run in runs]
+        of_runs = [messages_of(asked.case_of(run.ranks)) for run in runs]
         mean = np.average(of_runs, weights=[run.hits.count for run in runs])
         # Of all corrections, then once of each run.
         messages = [_ROUNDS[asked.start][0] * mean, *of_runs]
         if others := [ranks for ranks in to if ranks != asked.ranks]:
-            messages.append(_REPEATED[0] * _messages(asked.case_of(asked.ranks)))
-            messages += [_REPEATED[1] * _messages(asked.case_of(ranks)) for ranks in others]
+            messages.append(_REPEATED[0] * messages_of(asked.case_of(asked.ranks)))
+            messages += [_REPEATED[1] * messages_of(asked.case_of(ranks)) for ranks in others]
         self.total = round(self.realizations * math.fsum(messages))
 
     def excess(self, ranks: int, noise: Noise, repeated: float = 1) -> Floats:
         """Return what a noise adds to the time without it, ascending, seconds."""
         asked, case = self.asked, self.asked.case_of(ranks, [noise]).loops[-1]
-        count, each = max(round(repeated * self.realizations), 1), _messages(case)
-
-        def progress(done: int, _: int) -> None:
-            if asked.progress is not None:
-                asked.progress(min(self.done + done * each, self.total), self.total)
-
+        count, each = max(round(repeated * self.realizations), 1), messages_of(case)
+        progress = part_of_progress(asked.progress, self.done, each, self.total)
         # Realizations of their own: what is corrected is not held to the draws that led to it.
         first = self.number
         self.number += count
@@ -640,14 +637,9 @@ class _Engine:
         return np.sort(found.samples[:, -1] - found.noise_free[-1])
 
 
-def _messages(case: Case) -> int:
-    """Return how many messages a realization of the loop of all exchanges has, 1 at least."""
-    return max(case.loops[-1].rank_rounds(), 1)
-
-
 def _affordable(asked: InferNoiseQuestion, ranks: int) -> int:
     """Return how many realizations of `ranks` ranks take some seconds."""
-    affordable = int(_MAX_MESSAGES / _messages(asked.case_of(ranks)))
+    affordable = int(_MAX_MESSAGES / messages_of(asked.case_of(ranks)))
     return max(min(asked.realizations, affordable), _MIN_REALIZATIONS)
 
 

@@ -262,6 +262,15 @@ def share_done(done: float, total: float, elapsed: float, counted: str) -> tuple
     return f"{done:,.0f} of {total:,.0f} {counted}{time_left(elapsed, share)}", share
 
 
+def part_of_progress(
+    progress: Callable[[int, int], object] | None, before: int, each: int, total: int
+) -> Callable[[int, int], object] | None:
+    """Return the progress of one simulation of several: a realization adds `each` to `before`."""
+    if progress is None:
+        return None
+    return lambda done, _: progress(min(before + done * each, total), total)
+
+
 def time_left(elapsed: float, share: float) -> str:
     """Say how much time is left; "" where nothing is done."""
     return f", {show_duration(elapsed * (1 / share - 1))} left" if share else ""

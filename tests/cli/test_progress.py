@@ -338,6 +338,10 @@ def test_a_call_that_takes_long_says_so_on_standard_error(name, talkative, capsy
     told = []
     call(name, progress=lambda *state: told.append(state))
     assert told
+    if name != "advise":  # which tells of more than numbers
+        done = [one[0] for one in told]
+        assert done == sorted(done)  # one progress for all that is simulated
+        assert len({one[1] for one in told}) == 1
     assert capsys.readouterr().err == ""  # who has it told says what to print
 
 

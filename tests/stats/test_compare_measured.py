@@ -34,6 +34,22 @@ def mean_over_ranks(case, count, clock="own_mean"):
     return sampled(replace(case, observe="own", barrier="dissemination_barrier"), count)
 
 
+def test_the_rows_of_a_table_have_one_progress():
+    """It counts messages, which rows have more or fewer of: their libraries choose otherwise."""
+    told = []
+    rows = jf.compare_measured(
+        OSU, CASE, realizations=20, library=jf.LibraryRules("openmpi"),
+        progress=lambda *state: told.append(state),
+    ).rows  # fmt: skip
+    assert len({row.bytes for row in rows}) == 3
+    done, (total, *others) = [one[0] for one in told], dict.fromkeys(one[1] for one in told)
+    assert (others, done[-1]) == ([], total)
+    assert done == sorted(done)
+    assert len({*done}) >= 3
+    steps = np.diff(sorted({0, *done}))
+    assert max(steps) > min(steps)
+
+
 def test_the_same_distribution_is_not_told_apart():
     """In 95 % of the runs at least; of 60 more than 8 are told apart once in 10^3 then."""
     apart = 0
