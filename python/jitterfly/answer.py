@@ -12,6 +12,7 @@ import dataclasses
 import io
 import json
 import math
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS, SHARE = "s", "share"
 """Units of columns; a share is shown in percent."""
+_WIDTH = 80  # letters of a line that a terminal shows
 FIRST, PICTURE = "first", "picture"
 """Places of notes: before the title (and in pictures); below the title of pictures, as well."""
 
@@ -233,8 +235,17 @@ class Table:
         return ShownTable("", header, tuple(rows), left=self.left)
 
     def lines(self) -> list[str]:
-        """Return the table as aligned lines of text."""
-        return aligned(self.texts(), self.left)
+        """Return the table as aligned lines of text; headings are wrapped if it then fits."""
+        lines = aligned(self.texts(), self.left)
+        if max(map(len, lines), default=0) <= _WIDTH:
+            return lines
+        heads, rows, _ = self._texts()
+        widths = [max(map(len, cells)) for cells in zip([""] * len(heads), *rows, strict=True)]
+        wrapped = (textwrap.wrap(head, width or 1, break_long_words=False)
+                   for head, width in zip(heads, widths, strict=True))  # fmt: skip
+        heads = ["\n".join(head).replace(",\n", "\n") for head in wrapped]
+        narrow = aligned([*[heads] * any(heads), *rows], self.left)
+        return narrow if max(map(len, narrow)) <= _WIDTH else lines
 
     def html(self) -> str:
         """Return the table in HTML; the pointer on a heading shows what the column is."""

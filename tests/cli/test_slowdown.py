@@ -91,7 +91,13 @@ def test_table_pandas_and_picture(tmp_path):
     assert rows[1]["p999_s"] == ""
     assert found.to_dict()["rows"][1]["p999"] is None
     many = jf.slowdown(NOISE, 4, realizations=4000)
-    assert "p99, µs p99.9, µs slowdown" in " ".join(many.lines()[0].split())
+    assert "p99, µs p99.9, µs slowdown" in " ".join(many.shown_table().texts()[0])
+    # Then headings are wrapped, as far as columns are narrower, and no number has fewer digits.
+    *heads, line = many.lines()
+    assert max(map(len, [*heads, line])) <= 80
+    assert [len(head.split()) for head in heads] == [1, 4, 9]
+    assert " ".join(heads[1].split()) == "free p50 p99 p99.9"
+    assert " ".join(line.split()) == " ".join(many.shown_table().texts()[1])
     rare = many.rows[0].p999
     assert rare.low <= rare.value <= rare.high < math.inf
     (row,) = csv.DictReader(many.to_csv().splitlines())
