@@ -18,7 +18,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # after each ten of those, take an eighth of the references' time.
 gc.set_threshold(10_000, 50, 3)
 
-LIMIT = 2400  # seconds for a test with its fixtures: the longest, on a slow machine that is busy, take half
+# Seconds for a test with its fixtures: the longest, on a slow machine that is busy, take half.
+LIMIT = 2400
 
 
 OF_FEW_FILES = ("gpu", "timing")  # marks that files have by these names

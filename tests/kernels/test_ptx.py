@@ -120,8 +120,8 @@ def of_the_build(nvcc, folder):
             cuda.of_module(Path(_core.__file__), folder, "ptx")]  # fmt: skip
 
 
-# What nvcc adds to the names of a unit's own functions: a digest of its command, which the build and
-# this test give with other paths, and the number of the process in which it ran.
+# What nvcc adds to the names of a unit's own functions: a digest of its command, which the build
+# and this test give with other paths, and the number of the process in which it ran.
 NAME_OF_UNIT = re.compile(r"_ZN\d+(_INTERNAL_\w+?_)[0-9a-f]{8}_\d+(?=2jf)")
 
 
