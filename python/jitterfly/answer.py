@@ -333,13 +333,10 @@ class Answer(Report):
     picture: ClassVar[str] = ""
     rows_in_json: ClassVar[str] = "rows"
 
-    @abstractmethod
-    def _own_notes(self) -> Iterable[Note]:
-        """Yield what `notes` has beside `option_notes`."""
-
     def notes(self) -> list[Note]:
         """Say what the numbers are, and how sure they are; cautions stand first."""
-        return cautions_first([*self._own_notes(), *self.option_notes])
+        own: list[Note] = self._own_notes()  # type: ignore[attr-defined]
+        return cautions_first([*own, *self.option_notes])
 
     def table(self) -> Table:
         """Return the table of rows."""
@@ -377,12 +374,9 @@ class Answer(Report):
         return self._report([*self.lines(), *more])
 
     def _report(self, tables: list[str]) -> list[str]:
-        first, others = self._first_and_others()
-        return [*first, *[""] * bool(first), self.title(), "", *tables, "", *others]
-
-    def _first_and_others(self) -> tuple[list[str], list[str]]:
         first = self.cautions()
-        return first, [note for note in self.notes() if note not in first]
+        others = self.notes()[len(first) :]
+        return [*first, *[""] * bool(first), self.title(), "", *tables, "", *others]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """The table with all digits; also written to `path`, where it is given."""
@@ -419,10 +413,9 @@ class Answer(Report):
         shown = self.shown_table()
         if all(column.heading is None for column in shown.columns):
             return super()._repr_html_()
-        first, others = self._first_and_others()
-        cautions = [f"<p><b>{escape(note)}</b></p>" for note in first]
+        cautions = [f"<p><b>{escape(note)}</b></p>" for note in self.cautions()]
         tables = [table.html() for table in (shown, *self.more_tables())]
-        notes = [f"<li>{escape(note)}</li>" for note in others]
+        notes = [f"<li>{escape(note)}</li>" for note in self.notes()[len(cautions) :]]
         title = f"<p>{escape(self.title())}</p>"
         return "".join([*cautions, title, *tables, "<ul>", *notes, "</ul>"])
 

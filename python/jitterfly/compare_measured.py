@@ -465,7 +465,7 @@ def _answer(asked: CompareMeasuredQuestion) -> Agreement:
     independent = min(map(series.effective, LEVELS))
     distance = _ks_distance(found, simulated, confidence, independent)
     effective = min(independent, series.effective())
-    remarks = (*_remarks_on_times(series, effective), *on_clock)
+    remarks = (*warm_up_notes(series), *_remarks_on_order(series, effective), *on_clock)
     both = found, simulated
     return Agreement(case, rows, distance, *both, confidence, seed, effective, remarks, clock)
 
@@ -506,12 +506,8 @@ def _same_times_notes(measured: _Measured, case: Case) -> list[Note]:
     return notes
 
 
-def _remarks_on_times(series: Series, effective: float) -> list[Note]:
-    """Say whether they begin with warm-up, are sorted, and how far they depend on each other."""
-    return [*warm_up_notes(series), *_remarks_on_order(series, effective)]
-
-
 def _remarks_on_order(series: Series, effective: float) -> list[Note]:
+    """Say whether times are sorted, and how far they depend on each other."""
     count = len(series.ascending)
     if series.is_sorted and series.ascending[0] < series.ascending[-1]:
         told = ("the measured times are sorted, which hides whether they depend on each other: "

@@ -114,13 +114,8 @@ _PLAIN = {
         "linear": (("1 linear", "", ""),
             "from rank to rank, combined on the way: the fewest messages"),
     },
-    "exscan": {
-        "recursive_doubling": (("2 recursive_doubling", "recursive_doubling", ""),
-            "vectors of whole groups between i and i xor 1, 2, 4, ...: the fewest rounds"),
-        "linear": (("1 linear", "", ""),
-            "from rank to rank, combined on the way: the fewest messages"),
-    },
 }  # fmt: skip
+_PLAIN["exscan"] = _PLAIN["scan"]
 _IN_TWO_LEVELS = ("barrier", "broadcast", "reduce", "allgather", "gather", "scatter", "scan")
 _OF_KIND = {
     "double_binary_tree_allreduce": "double_binary_tree",

@@ -405,10 +405,7 @@ def _explain_path(
         asked["realizations"] = 1000
     # A cell has from its study what options would say.
     with executing_schedule(chosen, path, asked, started, told=where is None) as phases:
-
-        def show(done: int, count: int) -> None:
-            phases(f"following {asked['schedule'].ranks:,} ranks", done, count)
-
+        show = partial(phases, f"following {asked['schedule'].ranks:,} ranks")
         question = ScheduleExplainQuestion(**asked)
         about = {**machine_as_json(question), "slowest": question.slowest, "cell": where or None}
         about["sha256"] = asked_digests(chosen, [path]).get(str(path))
@@ -513,10 +510,7 @@ def _run_predict(chosen: argparse.Namespace) -> None:
     started = time.monotonic()
     check_files(chosen, PICTURE)
     with show_phases(begun=started) as phases:
-
-        def show(done: int, count: int) -> None:
-            phases("simulating", done, count)
-
+        show = partial(phases, "simulating")
         asked = read_question(chosen, PredictQuestion, measured=chosen.measured, progress=show)
         files = [*asked.files(), *(Path(file) for _, file in asked.measured_there)]
         question = {**asked.to_dict(), "sha256": asked_digests(chosen, files)}

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -71,6 +72,12 @@ Many nodes: srun --ntasks-per-node=1 jitterfly noise record --cpu all --out node
 Each process of srun, mpirun or mpiexec writes a file of its own, such as node_rank07.noise;
 `jitterfly noise merge` joins them.
 """
+
+
+def _add_out(parser: argparse.ArgumentParser, usual: str) -> None:
+    """Add the name of the file that is written, `usual` without it; and `--force`."""
+    parser.add_argument("--out", type=Path, metavar="X.noise", help=f"default: {usual}")
+    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
 
 
 def _add_reading_options(parser: argparse.ArgumentParser) -> None:
@@ -135,10 +142,7 @@ def _add_import(commands: Any) -> None:
         "studies and `jitterfly noise show` read.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a file, or /dev/stdin for a pipe")
-    parser.add_argument(
-        "--out", type=Path, metavar="X.noise", help="default: FILE's name, in this directory"
-    )
-    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    _add_out(parser, "FILE's name, in this directory")
     parser.add_argument("--shortest", metavar="TIME", help="leave shorter detours out")
     parser.add_argument("--longest", metavar="TIME", help="leave longer detours out")
     _add_reading_options(parser)
@@ -367,10 +371,7 @@ def _add_record(commands: Any) -> None:
     parser.add_argument(
         "--cpu", metavar="CPUS", help="such as 3, or 0,2 or 0-3, or all (default: the last)"
     )
-    parser.add_argument(
-        "--out", type=Path, metavar="X.noise", help="default: HOST_cpuCPUS_DATE.noise"
-    )
-    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    _add_out(parser, "HOST_cpuCPUS_DATE.noise")
     parser.add_argument(
         "--threshold",
         metavar="TIME",
@@ -475,10 +476,7 @@ def _add_infer(commands: Any) -> None:
     )
     parser.add_argument("measured", type=Path, metavar="TIMES")
     add_parameters(parser, InferNoiseQuestion)
-    parser.add_argument(
-        "--out", type=Path, metavar="X.noise", help="default: TIMES' name, in this directory"
-    )
-    parser.add_argument("--force", action="store_true", help="replace X.noise if it exists")
+    _add_out(parser, "TIMES' name, in this directory")
     add_picture(parser)
     add_json(parser)
     parser.set_defaults(run=_run_infer)
@@ -495,10 +493,7 @@ def _run_infer(args: argparse.Namespace) -> None:
     if out.exists() and args.measured.exists() and out.samefile(args.measured):
         raise ValueError(f"--out must not be the file that is read, {out}")
     with show_phases(begun=started) as phases:
-
-        def show(done: int, count: int) -> None:
-            phases("simulating", done, count)
-
+        show = partial(phases, "simulating")
         asked = read_question(args, InferNoiseQuestion, measured=args.measured, progress=show)
         tell_machine(args, asked)
         with long_times_refused():

@@ -236,12 +236,8 @@ def prepare_out(
     """Make the directory of `--out` ready for an answer, before minutes of work.
 
     `asked` is the question, which the JSON holds under the same keys. What is in `free` (how long
-    to look for the answer) may differ. With `--force` what is there is not looked at.
-
-    Returns
-    -------
-    dict or None
-        The answer to the same question that is there, from its NAME.json; None without one.
+    to look for the answer) may differ. Return the answer to the same question that is there, from
+    its NAME.json; None without one, or with `--force`, which looks at nothing that is there.
 
     Raises
     ------
