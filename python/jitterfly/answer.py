@@ -241,11 +241,14 @@ class Table:
             return lines
         heads, rows, _ = self._texts()
         widths = [max(map(len, cells)) for cells in zip([""] * len(heads), *rows, strict=True)]
-        wrapped = (textwrap.wrap(head, width or 1, break_long_words=False)
-                   for head, width in zip(heads, widths, strict=True))  # fmt: skip
-        heads = ["\n".join(head).replace(",\n", "\n") for head in wrapped]
-        narrow = aligned([*[heads] * any(heads), *rows], self.left)
-        return narrow if max(map(len, narrow)) <= _WIDTH else lines
+        for room in range(max(map(len, heads)), -1, -1):  # no more lines of headings than it takes
+            wrapped = (textwrap.wrap(head, (width + room) or 1, break_long_words=False)
+                       for head, width in zip(heads, widths, strict=True))  # fmt: skip
+            broken = ["\n".join(head).replace(",\n", "\n") for head in wrapped]
+            narrow = aligned([*[broken] * any(broken), *rows], self.left)
+            if max(map(len, narrow)) <= _WIDTH:
+                return narrow
+        return lines
 
     def html(self) -> str:
         """Return the table in HTML; the pointer on a heading shows what the column is."""

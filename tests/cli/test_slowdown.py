@@ -92,11 +92,10 @@ def test_table_pandas_and_picture(tmp_path):
     assert found.to_dict()["rows"][1]["p999"] is None
     many = jf.slowdown(NOISE, 4, realizations=4000)
     assert "p99, µs p99.9, µs slowdown" in " ".join(many.shown_table().texts()[0])
-    # Then headings are wrapped, as far as columns are narrower, and no number has fewer digits.
+    # Then headings are wrapped, no more than it takes, and no number has fewer digits.
     *heads, line = many.lines()
     assert max(map(len, [*heads, line])) <= 80
-    assert [len(head.split()) for head in heads] == [1, 4, 9]
-    assert " ".join(heads[1].split()) == "free p50 p99 p99.9"
+    assert len(heads) == 2
     assert " ".join(line.split()) == " ".join(many.shown_table().texts()[1])
     rare = many.rows[0].p999
     assert rare.low <= rare.value <= rare.high < math.inf
