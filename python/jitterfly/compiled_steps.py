@@ -704,7 +704,7 @@ class _Messages:
         if self._slower:
             (of_L, _), (of_G, _) = self._slower
             network = network.slower(of_L[link % len(of_L)], of_G[link // len(of_L)])
-        return network if sharers == 1 else network.shared_by(sharers)
+        return network.slower(1, sharers)  # they share its bandwidth equally
 
     def _way(self, of_class: int) -> int:
         """The entry of a forward of that class."""
@@ -719,9 +719,8 @@ class _Messages:
         """Return by how much longer a message is on its way over its links; 0 if they are fast."""
         if not self._slower:
             return 0
-        usual = self._networks[level]
+        usual = self._networks[level].slower(1, sharers)
         size = max(size, usual.smallest_message)
-        usual = usual if sharers == 1 else usual.shared_by(sharers)
         slow = self._shared_network(level, link, sharers)
         return max(slow.costs(size).transit - usual.costs(size).transit, 0)
 

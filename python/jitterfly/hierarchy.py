@@ -332,7 +332,7 @@ class Hierarchy(Network, kind="hierarchy"):
         object.__setattr__(self, "levels", _read_levels(self.levels))
         object.__setattr__(self, "placement", _read_placement(self.placement))
         object.__setattr__(self, "distances", _read_distances(self.distances))
-        if self.distances is not None and not self.levels[-1].network.way_in_seconds:
+        if self.distances is not None and not self.levels[-1].network.latency_field:
             raise ValueError("distances must be left out on a network without a latency")
         if not isinstance(self.shared_card, bool):
             raise ValueError(f"shared_card must be true or false, got {shorten(self.shared_card)}")

@@ -120,45 +120,36 @@ class Network(Component, ABC):
     def load(self, message_bytes: int) -> int:
         """The time by which each other message of this size on a link delays one, in ticks."""
 
-    seconds_per_byte: ClassVar[str] = ""
-    """The field with the time of a byte on the way; "" for a network without one."""
-    way_in_seconds: ClassVar[str] = ""
-    """The field with the latency of a message; "" for a network without one."""
+    per_byte_field: ClassVar[str] = ""
+    """The name of the field with the time of a byte on the way; "" for a network without one."""
+    latency_field: ClassVar[str] = ""
+    """The name of the field with the latency of a message; "" for a network without one."""
 
     @property
     def has_bandwidth(self) -> bool:
         """Return whether a byte on the way takes time."""
-        return bool(self.seconds_per_byte) and getattr(self, self.seconds_per_byte) > 0
-
-    def shared_by(self, messages: int) -> Network:
-        """The network as one of `messages` messages sees it that share its bandwidth equally."""
-        if not self.has_bandwidth:
-            return self
-        shared = copy(self)
-        longer = float(exact(getattr(self, self.seconds_per_byte)) * messages)
-        shared.__dict__[self.seconds_per_byte] = longer  # not as a user's number, which is checked
-        return shared
+        return bool(self.per_byte_field) and getattr(self, self.per_byte_field) > 0
 
     def farther(self, seconds: float) -> Network:
         """The network with so much more latency, as over more cables."""
-        if not self.way_in_seconds or not seconds:
+        if not self.latency_field or not seconds:
             return self
         far = copy(self)
-        longer = float(exact(getattr(self, self.way_in_seconds)) + exact(seconds))
-        far.__dict__[self.way_in_seconds] = longer  # not as a user's number, which is checked
+        latency = exact(getattr(self, self.latency_field)) + exact(seconds)
+        far.__dict__[self.latency_field] = float(latency)  # unchecked: no number of a user's
         return far
 
     def slower(self, latency: float, per_byte: float) -> Network:
-        """The network over a slower cable or card.
+        """The network over a slower cable or card, or a part of one.
 
         `latency`: the factor on L or alpha; `per_byte`: the factor on G or beta.
         """
         slow = copy(self)
-        factors = {self.way_in_seconds: latency, self.seconds_per_byte: per_byte}
+        factors = {self.latency_field: latency, self.per_byte_field: per_byte}
         for name, factor in factors.items():
             if name:
-                longer = float(exact(getattr(self, name)) * exact(factor))
-                slow.__dict__[name] = longer  # not as a user's number, which is checked
+                time = exact(getattr(self, name)) * exact(factor)
+                slow.__dict__[name] = float(time)  # unchecked: no number of a user's
         return slow
 
     def identity(self) -> dict[str, Any]:
@@ -202,8 +193,8 @@ class Hockney(Network, kind="hockney"):
     Costs(send=0, receive=0, transit=108000, combine=800)
     """
 
-    seconds_per_byte: ClassVar[str] = "beta"
-    way_in_seconds: ClassVar[str] = "alpha"
+    per_byte_field: ClassVar[str] = "beta"
+    latency_field: ClassVar[str] = "alpha"
 
     alpha: ShortSeconds
     beta: SecondsPerByte
@@ -280,8 +271,8 @@ class LogGOPS(Network, kind="loggops"):
     """
 
     smallest_message: ClassVar[int] = 1
-    seconds_per_byte: ClassVar[str] = "G"
-    way_in_seconds: ClassVar[str] = "L"
+    per_byte_field: ClassVar[str] = "G"
+    latency_field: ClassVar[str] = "L"
 
     L: ShortSeconds
     o: ShortSeconds

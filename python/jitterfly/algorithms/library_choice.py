@@ -730,7 +730,7 @@ _NVLINK, _CARD = 18 * 20.6, 50.0  # GB/s, where the network says none: links of 
 
 def _gigabytes(network: Network, usual: float) -> float:
     """The bandwidth of a network, GB/s."""
-    return 1e-9 / getattr(network, network.seconds_per_byte) if network.has_bandwidth else usual
+    return 1e-9 / getattr(network, network.per_byte_field) if network.has_bandwidth else usual
 
 
 def _bandwidths(machine: _Machine) -> tuple[float, float]:
