@@ -584,21 +584,21 @@ def _limit(
 
         def rising(part: float) -> float:
             ratio = float(getattr(tried(part).slowdown, end))
-            ratio = ratio + lacks / quiet if math.isfinite(ratio) else unknown
+            ratio = ratio + lacks / noise_free if math.isfinite(ratio) else unknown
             return math.log(max(ratio, _MIN_RATIO) / at_most)
 
         return rising
 
     least_part = looked_for.least_share / MAX_SHARE
-    _, quiet, slowdown, _ = tried(least_part)
+    _, noise_free, slowdown, _ = tried(least_part)
     how_sure = slowdown.confidence, slowdown.realizations
-    if quiet == 0:
+    if noise_free == 0:
         raise ValueError("a slowdown needs time without noise, and one rank without work has none")
     found = Estimate(math.nan, math.nan, math.nan, *how_sure)
     if excess("low")(least_part) > 0:
-        return NoiseLimitRow(case.ranks, quiet, NEVER, found, math.nan), []
+        return NoiseLimitRow(case.ranks, noise_free, NEVER, found, math.nan), []
     if excess("high", undersampling_bound(unmet(1.0)))(1.0) <= 0:
-        return NoiseLimitRow(case.ranks, quiet, ALWAYS, found, math.nan), []
+        return NoiseLimitRow(case.ranks, noise_free, ALWAYS, found, math.nan), []
     # At first a guess: noise that takes as much of the CPU as the collective may lose.
     part = min(max(at_most - 1, least_part), 0.5)
     part = crossing(excess("value"), part, 1.0, least_part, _TOLERANCE)
@@ -629,7 +629,7 @@ def _limit(
         risen = math.log(max(ends[1] / ends[0], 1.0))
         if risen > max(math.log(_STEEP), _STEEP * math.log(shares[2] / shares[1])):
             steep = ends[0], ends[1]
-    row = NoiseLimitRow(case.ranks, quiet, AT_MOST, found, shares[0], lacks, exceeded, steep)
+    row = NoiseLimitRow(case.ranks, noise_free, AT_MOST, found, shares[0], lacks, exceeded, steep)
     return row, sources
 
 

@@ -200,10 +200,10 @@ class Result:
         elif self.case.observe in ("arrival", "own", "rounds"):
             name, long_name = "ready_time", "time at which ranks have finished a step"
         about = {"units": "s", "long_name": long_name}
-        quiet = about | {"long_name": f"{long_name}, without noise"}
+        without = about | {"long_name": f"{long_name}, without noise"}
         data = {
             name: (["realization", *shape], _arrange(self.case, self.samples), about),
-            "noise_free": ([*shape], _arrange(self.case, self.noise_free), quiet),
+            "noise_free": ([*shape], _arrange(self.case, self.noise_free), without),
         }
         seed = seed_in_files(self.seed)
         case = json.dumps(digested(self.case.to_dict()))
@@ -227,15 +227,15 @@ class Result:
         header = ["observation", "without noise", "mean", "95 % interval",
                   *(f"p{100 * q:g}" for q in levels)]  # fmt: skip
         rows = []
-        for name, quiet in list(zip(self.observations, self.noise_free, strict=True))[
+        for name, noise_free in list(zip(self.observations, self.noise_free, strict=True))[
             : optional_packages.MAX_ROWS
         ]:
             samples = self.column(name)
-            mean = mean_time(self.case, samples, quiet)
+            mean = mean_time(self.case, samples, noise_free)
             ends = (mean.value, mean.low, mean.high)
             middle, low, high = (show_seconds(float(end)) for end in ends)
             quantiles = [stats.quantile(samples, q).value for q in levels]
-            row = [name, show_seconds(float(quiet)), middle, f"{low} to {high}"]
+            row = [name, show_seconds(float(noise_free)), middle, f"{low} to {high}"]
             rows.append(row + [show_seconds(float(value)) for value in quantiles])
         count = len(self.observations) - len(rows)
         more = f"and {count:,} more: observations" if count else ""

@@ -236,8 +236,8 @@ class Advice(Answer):
             ]
             if not cell.ranking:
                 rows += [
-                    AdviceRow(cell, name, cell.outcome, noise_free=quiet)
-                    for name, quiet in cell.noise_free.items()
+                    AdviceRow(cell, name, cell.outcome, noise_free=noise_free)
+                    for name, noise_free in cell.noise_free.items()
                 ]
             rows += [
                 AdviceRow(cell, name, "left out", reason=why) for name, why in cell.left_out.items()
@@ -530,13 +530,13 @@ def _tolerance_in_all(advice: Advice) -> list[str]:
     """Say that `within` counts compute time, too, and what it is of the collective alone."""
     question = advice.question
     computing = question.cycles * float(question.compute_time)
-    quiet = [cell.ranking[0].noise_free for cell in advice.cells if cell.ranking]
-    shares = sorted((1 - computing / time, time) for time in quiet if time > computing)
+    noise_free = [cell.ranking[0].noise_free for cell in advice.cells if cell.ranking]
+    shares = sorted((1 - computing / time, time) for time in noise_free if time > computing)
     if not computing or not question.within or not shares:
         return []
     within = 100 * question.within
     share, time = shares[0]  # of the cell in which the collective counts least
-    what = "" if len(quiet) == 1 else " in the cell where it is shortest"
+    what = "" if len(noise_free) == 1 else " in the cell where it is shortest"
     return [
         f"{parameter('within')} counts compute time, too: {within:.4g} % of {show_seconds(time)} "
         f"is {show_seconds(question.within * time)}. The collective alone takes "
@@ -560,9 +560,9 @@ def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
     where = f"{cell.ranks:,} ranks, {show_size(cell.message_bytes)}"
     if cell.outcome in (NOBODY, NOT_RUN):
         known = sorted(cell.noise_free.items(), key=lambda item: item[1])
-        unit = common_unit(quiet for _, quiet in known)
-        listed = [("", name, f"{show_time(quiet, unit)} {unit}", "without noise")
-                  for name, quiet in known]  # fmt: skip
+        unit = common_unit(noise_free for _, noise_free in known)
+        listed = [("", name, f"{show_time(noise_free, unit)} {unit}", "without noise")
+                  for name, noise_free in known]  # fmt: skip
         return ShownTable(f"{where}: {cell.outcome}", (), tuple(listed), left=2)
     within = advice.question.within
     places = {candidate.name: place for place, candidate in enumerate(cell.ranking, 1)}
@@ -575,14 +575,15 @@ def ranking_table(advice: Advice, cell: AdviceCell) -> ShownTable:
               "state (realizations)")  # fmt: skip
     rows = []
     for candidate in cell.ranking:
-        quiet = show_time(candidate.noise_free, times)
+        noise_free = show_time(candidate.noise_free, times)
         if candidate.is_bound:
             longer = f"> {show_time(float(candidate.difference.low), differences, 3)}"
-            numbers = f"> {quiet}", quiet, "", f"> {_above_one(float(candidate.ratio.low))}", longer
+            ratio = f"> {_above_one(float(candidate.ratio.low))}"
+            numbers = f"> {noise_free}", noise_free, "", ratio, longer
         else:
             longer = _shown(candidate.difference, differences) if candidate.versus else ""
             value = _shown(candidate.value, times)
-            numbers = value, quiet, _shown(candidate.slowdown), _shown_ratio(candidate), longer
+            numbers = value, noise_free, _shown(candidate.slowdown), _shown_ratio(candidate), longer
         state = _state_in_words(candidate, places, within)
         if cell.outcome == ALONE:
             state = state.replace("the best", ALONE)

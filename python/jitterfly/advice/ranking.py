@@ -170,13 +170,13 @@ class AdviceCell:
 
 def cell_of_race(race: Race, confidence: float) -> AdviceCell:
     """Return what a race says after its last look."""
-    quiet = {
+    noise_free = {
         candidate.name: candidate.noise_free
         for candidate in race.candidates
         if not math.isnan(candidate.noise_free)
     }
     if not race.ready or (race.candidates and race.look < 0 and not race.exact):
-        return AdviceCell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, quiet)
+        return AdviceCell(race.ranks, race.message_bytes, NOT_RUN, (), race.left_out, 0, noise_free)
     if not race.candidates:
         return AdviceCell(race.ranks, race.message_bytes, NOBODY, (), race.left_out, 0)
     left = race.left
@@ -195,7 +195,7 @@ def cell_of_race(race: Race, confidence: float) -> AdviceCell:
         ranking,
         race.left_out,
         count,
-        quiet,
+        noise_free,
         _largest_ratio(race, left),
         _rare_noise(race),
         _recordings(ranking[0], race),

@@ -238,8 +238,8 @@ def _draw_cell(advice: Advice, cell: AdviceCell) -> Figure:
         handles.append(Line2D([], [], color=style.INK, marker=">", markersize=6,
                               label="arrow: no end is known there"))  # fmt: skip
     fastest = f"{show(cell.ranking[0].value, SECONDS)}, "
-    quiet = show_seconds(cell.ranking[0].noise_free, 4)
-    times = f"{first}: {statistic} {fastest}without noise {quiet}"
+    noise_free = show_seconds(cell.ranking[0].noise_free, 4)
+    times = f"{first}: {statistic} {fastest}without noise {noise_free}"
     style.finish(
         figure,
         advice.title(),

@@ -110,13 +110,13 @@ def draw_table(found: SlowdownTable) -> Figure:
 def _draw_realizations(found: SlowdownTable) -> Figure:
     """A histogram of the completions; above it mean, median, p99 and p99.9 with their intervals."""
     (row,) = found.rows
-    times, quiet = found.samples, row.noise_free
+    times, noise_free = found.samples, row.noise_free
     named = {"mean": row.mean, "median": row.p50, "p99": row.p99}
     if row.p999 is not None:
         named["p99.9"] = row.p999
     ends = [float(end) for one in named.values() for end in (one.low, one.high)]
     least, most = float(times.min()), float(times.max())
-    low, high = min(quiet, least), max([quiet, most, *filter(math.isfinite, ends)])
+    low, high = min(noise_free, least), max([noise_free, most, *filter(math.isfinite, ends)])
     logarithmic = style.wants_log([low, high])
     if logarithmic:
         room = (high / low) ** _ROOM
@@ -133,8 +133,10 @@ def _draw_realizations(found: SlowdownTable) -> Figure:
         _draw_interval(marks, -place, one, (left, right), look)
         panel.axvline(float(one.value), **look.stroke, linewidth=1.2,
                       label=f"{name} {show(one, SECONDS)}")  # fmt: skip
-    for axis, label in ((panel, f"without noise {show_seconds(quiet)}"), (marks, "")):
-        axis.axvline(quiet, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)), label=label)
+    for axis, label in ((panel, f"without noise {show_seconds(noise_free)}"), (marks, "")):
+        axis.axvline(
+            noise_free, color=style.GREY, linewidth=1.5, linestyle=(0, (1, 1)), label=label
+        )
     marks.set_yticks([-place for place in range(len(named))], list(named))
     marks.set_ylim(-len(named) + 0.4, 0.6)
     marks.grid(visible=False, axis="y")
@@ -561,8 +563,8 @@ def _draw_iterations(panel: Axes, result: ScheduleResult) -> None:
         label="time before a mark: 5-95 % of realizations",
     )  # fmt: skip
     panel.step(edges, stairs(times.mean(axis=0)), where="post", color=look.color, label="its mean")
-    quiet = np.diff(from_ticks(result.mark_ticks_noise_free), prepend=0.0)
-    panel.step(edges, stairs(quiet), where="post", color=style.GREY, linewidth=0.8)  # fmt: skip
+    noise_free = np.diff(from_ticks(result.mark_ticks_noise_free), prepend=0.0)
+    panel.step(edges, stairs(noise_free), where="post", color=style.GREY, linewidth=0.8)
     panel.set_xlim(edges[0], edges[-1])
     numbers = tuple(str(i + 1) for i in range(len(result.marks)))
     if result.marks == numbers:

@@ -207,8 +207,8 @@ def _figure(replay: Replay, *, slowest: bool = False) -> Any:
     )
     axes.plot(replay.ready[-1] * scale, range(case.ranks), "D", color="black", markersize=3.5,
               zorder=6, clip_on=False)  # fmt: skip
-    quiet = noise_free(case) * scale
-    axes.axvline(quiet, color=style.GREEN, linewidth=1, linestyle="-.", zorder=0.5)
+    without_noise = noise_free(case) * scale
+    axes.axvline(without_noise, color=style.GREEN, linewidth=1, linestyle="-.", zorder=0.5)
     axes.set_xlim(0, end * scale * 1.02)
     axes.set_ylim(case.ranks - 0.4, -0.6)  # rank 0 on top, as in CS14
     axes.yaxis.set_major_locator(MaxNLocator(17, integer=True, steps=[1, 2, 4, 8, 10]))
