@@ -161,15 +161,15 @@ class TextFile:
         if why := why_not_read(self.head if head is None else head, self.name):
             raise OtherTool(self.name, None, why)
 
-    def without_labels(self, recognise: Callable[[str], object], most: int = 2) -> TextFile:
+    def without_labels(self, recognise: Callable[[str], object], nested: int = 2) -> TextFile:
         """Remove what a launcher or a log put in front of each line, or both of them.
 
         Parameters
         ----------
         recognise : callable
             Whether a file that begins so is of a known tool: without it, no label is removed.
-        most : int
-            Labels in front of each other.
+        nested : int
+            How many labels may stand in front of each other.
 
         Returns
         -------
@@ -183,24 +183,20 @@ class TextFile:
         """
         for label in _LABELS:
             pattern = re.compile(rb"^" + label, re.MULTILINE)
-            lines = [line for line in self.head.encode().split(b"\n") if line.strip()]
-            lines = lines[:_LABELLED_AT_ONCE]
-            matches = [match for line in lines if (match := pattern.match(line))]
-            if not matches or len(matches) < _LABELLED * len(lines):
+            processes = self._labelled_processes(pattern)
+            if processes is None:
                 continue
-            processes = dict.fromkeys(match[1] for match in matches if match[1])
-            beginning = self._with(self.data[:HEAD_BYTES])  # all of a file is changed at the end
+            # A large file is changed only once its beginning has shown what it is.
+            beginning = self._with(self.data[:HEAD_BYTES])
             if len(processes) < 2:
                 bare = beginning._with(pattern.sub(b"", beginning.data))
-                inner = bare.without_labels(recognise, most - 1) if most > 1 else bare
+                inner = bare.without_labels(recognise, nested - 1) if nested > 1 else bare
                 if inner is bare and not recognise(bare.head):
                     continue
                 whole = self._with(pattern.sub(b"", self.data))
-                return whole if inner is bare else whole.without_labels(recognise, most - 1)
+                return whole if inner is bare else whole.without_labels(recognise, nested - 1)
             known = [
-                process
-                for process in processes
-                if recognise(beginning._of_process(pattern, process).head)
+                one for one in processes if recognise(beginning._of_process(pattern, one).head)
             ]
             if len(known) == 1:
                 return self._of_process(pattern, known[0])
@@ -212,6 +208,15 @@ class TextFile:
                     "each with a label in front of its lines: give the lines of one of them",
                 )
         return self
+
+    def _labelled_processes(self, label: re.Pattern[bytes]) -> list[bytes] | None:
+        """Return the processes that a label names, in order; None: too few lines have the label."""
+        lines = [line for line in self.head.encode().split(b"\n") if line.strip()]
+        lines = lines[:_LABELLED_AT_ONCE]
+        matches = [match for line in lines if (match := label.match(line))]
+        if not matches or len(matches) < _LABELLED * len(lines):
+            return None
+        return list(dict.fromkeys(match[1] for match in matches if match[1]))
 
     def _of_process(self, label: re.Pattern[bytes], process: bytes) -> TextFile:
         """The lines of one process, without its label; the others are empty."""
