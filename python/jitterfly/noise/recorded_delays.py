@@ -103,29 +103,33 @@ class RecordedDelays:
         return found
 
     def _make_distribution(self) -> None:
-        """Make G(x) = P(delay <= x), linear between `x`: values `at` each and `before` it."""
+        """Make G(x) = P(delay <= x), linear between `x`: `cdf` at each, `cdf_before` its jump.
+
+        A rank that begins between detours is delayed by those that it meets: G jumps there. One
+        that begins within a detour has any part of it left, with equal chances: G has a slope.
+        """
         parts = self.parts
-        ends = [(one.rest, one.rest + one.durations) for one in parts]
+        ends = [(one.delays_after, one.delays_after + one.durations) for one in parts]
         top = max(float(high.max()) for _, high in ends)
         fine = np.geomspace(1e-4 * top, top, 400)
-        values = [*(one.sums for one in parts), *(end for both in ends for end in both)]
+        values = [*(one.delays for one in parts), *(end for both in ends for end in both)]
         self.x = np.unique(np.concatenate([[0.0], fine, *values]))
         jumps, slopes = np.zeros(len(self.x)), np.zeros(len(self.x))
         # A recording of no detours delays nobody, and so does the share that it stands for.
         jumps[0] = 1 - sum(one.share for one in parts)
         for one, (low, high) in zip(parts, ends, strict=True):
-            np.add.at(jumps, np.searchsorted(self.x, one.sums), one.of_place * one.lengths)
-            np.add.at(slopes, np.searchsorted(self.x, low), one.of_under_way)
-            np.add.at(slopes, np.searchsorted(self.x, high), -one.of_under_way)
+            np.add.at(jumps, np.searchsorted(self.x, one.delays), one.place_density * one.lengths)
+            np.add.at(slopes, np.searchsorted(self.x, low), one.under_way_density)
+            np.add.at(slopes, np.searchsorted(self.x, high), -one.under_way_density)
         slope = np.maximum(np.cumsum(slopes)[:-1], 0.0)
         rise = slope * np.diff(self.x)
-        at = np.cumsum(jumps) + np.concatenate([[0.0], np.cumsum(rise)])
-        self.at = np.minimum(at / at[-1], 1.0)
-        self.before = np.minimum(self.at[:-1] + rise / at[-1], 1.0)  # before x[1:]
+        cdf = np.cumsum(jumps) + np.concatenate([[0.0], np.cumsum(rise)])
+        self.cdf = np.minimum(cdf / cdf[-1], 1.0)
+        self.cdf_before = np.minimum(self.cdf[:-1] + rise / cdf[-1], 1.0)  # of x[1:]
 
     def _powers(self, power: float) -> Floats:
         """Return the integral of G^power over each piece between two x."""
-        low, high, width = self.at[:-1], self.before, np.diff(self.x)
+        low, high, width = self.cdf[:-1], self.cdf_before, np.diff(self.x)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.maximum(np.stack([low, high]), 1e-300))
             first, last = np.exp((power + 1) * logs)
@@ -140,7 +144,7 @@ class RecordedDelays:
     def quantile_of(self, share: float, ranks: float) -> float:
         """Return a quantile of the longest delay among `ranks` ranks in one cycle, seconds."""
         level = math.exp(math.log(share) / ranks)
-        both = np.stack([np.concatenate([[0.0], self.before]), self.at], axis=1).ravel()
+        both = np.stack([np.concatenate([[0.0], self.cdf_before]), self.cdf], axis=1).ravel()
         return float(np.interp(level, both, np.repeat(self.x, 2)))
 
     def mean_error(
@@ -224,18 +228,19 @@ class RecordedDelays:
         twice = np.concatenate([[0.0], np.cumsum((weight[1:] + weight[:-1]) / 2 * np.diff(self.x))])
         found = []
         for one in self.parts:
-            places = np.interp(one.sums, self.x, weight) * one.of_place * one.lengths
+            places = np.interp(one.delays, self.x, weight) * one.place_density * one.lengths
             low, high = (np.interp(end, self.x, twice) for end in
-                         (one.rest, one.rest + one.durations))  # fmt: skip
-            found.append((places, (high - low) * one.of_under_way))
+                         (one.delays_after, one.delays_after + one.durations))  # fmt: skip
+            found.append((places, (high - low) * one.under_way_density))
         return ranks * float(sum(a.sum() + b.sum() for a, b in found)), found
 
     def _above(self, x: float) -> list[tuple[Floats, Floats]]:
         """Return how often each place and each detour under way delays by x or more."""
         x *= 1 - 1e-9
         return [
-            ((one.sums > x) * one.of_place * one.lengths,
-             np.clip(one.rest + one.durations - x, 0, one.durations) * one.of_under_way)
+            ((one.delays > x) * one.place_density * one.lengths,
+             np.clip(one.delays_after + one.durations - x, 0, one.durations)
+             * one.under_way_density)
             for one in self.parts
         ]  # fmt: skip
 
@@ -269,7 +274,11 @@ class RecordedDelays:
 
 
 class _Part:
-    """A recording: places where a rank may begin, by idle time, and the detours under way."""
+    """A recording: places where a rank may begin, by idle time, and the detours under way.
+
+    `lengths` of places with the same `delays`; `durations` of detours, and `delays_after` their
+    ends, of a rank that begins within one. Densities are probabilities for each second of these.
+    """
 
     def __init__(self, recording: Recording, work: float, under_way: float, share: float) -> None:
         starts, ends = (
@@ -292,10 +301,10 @@ class _Part:
             return first.astype(np.int64), last.astype(np.int64)
 
         first, last = met(places)
-        self.sums = sums[last] - sums[first]
-        self.sums[first == last] = 0.0
+        self.delays = sums[last] - sums[first]
+        self.delays[first == last] = 0.0
         after = np.arange(1, len(begin) + 1)
-        self.rest = np.maximum(sums[np.maximum(met(begin)[1], after)] - sums[after], 0.0)
+        self.delays_after = np.maximum(sums[np.maximum(met(begin)[1], after)] - sums[after], 0.0)
         self.durations = durations
         # Which places meet each detour, on the circle twice: every rate and quantile asks for them.
         middles = np.concatenate([places, places + idle])
@@ -304,14 +313,14 @@ class _Part:
         )
         self.share = share
         whole = idle + under_way * float(taken[-1])
-        self.of_place = share / whole
-        self.of_under_way = share * under_way / whole
+        self.place_density = share / whole
+        self.under_way_density = share * under_way / whole
         self.blocks = np.minimum((starts / length * _BLOCKS).astype(np.int64), _BLOCKS - 1)
 
     def of_detours(self, places: Floats) -> Floats:
         """Return what the places add, by the detours met, in proportion to their durations."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(self.sums > 0, places / self.sums, 0.0)
+            each = np.where(self.delays > 0, places / self.delays, 0.0)
         sums = np.concatenate([[0.0], np.cumsum(np.concatenate([each, each]))])
         return self.durations * (sums[self.to_place] - sums[self.from_place])
 
