@@ -39,7 +39,7 @@ from .answer import (
 from .backends import check_run_arguments, core, reporting
 from .case import (
     Case,
-    leaves_switches,
+    allows_switches,
     warn_of_doubts,
     warn_of_ineffective_noise,
     warn_of_unused_costs,
@@ -253,8 +253,8 @@ class DelayByCause(Answer):
         What is on the path, and so what a cause adds to it, depends on all noise that is drawn.
         """
 
-    def _most(self) -> dict[str, float]:
-        """Return the longest delay by causes that are given, seconds."""
+    def _upper_bounds(self) -> dict[str, float]:
+        """Return the longest delay by each cause that is given (arrivals, speeds), seconds."""
         return {}
 
     @abstractmethod
@@ -279,22 +279,26 @@ class DelayByCause(Answer):
     def rows(self, confidence: float = 0.95) -> list[CauseRow]:
         """A row for each cause.
 
-        A mean delay is certain where the noise can not make it differ. A source that few or no
-        realizations met has an interval that says so. A delay that is the same in all of them, by
-        what is given or by the only source, met all of them: its interval allows for others.
+        A mean delay that noise can not change is certain. The interval of any other allows for
+        what few or no realizations met (`stats.mean`).
         """
-        varies, delaying, most = self._varies(), self._delaying(), self._most()
+        varies, delaying, bounds = self._varies(), self._delaying(), self._upper_bounds()
+        # These act alone on the delay that is theirs: if all realizations are alike, all met it.
         alone = set(self.causes) - {PATH} if len(self._noise()) == 1 else {ARRIVAL, SPEED, LINKS}
         means = []
         for cause, own in zip(self.causes, self.ticks.T, strict=True):
-            least = 0.0 if cause in delaying else None
-            met = 0.0 if cause in alone else None
+            lower_bound = 0.0 if cause in delaying else None
             mean = self._mean(
-                own, confidence, noisy=varies[cause], lower_bound=least, noise_free=met
-            )
-            mean = mean.bounded(None, most.get(cause, np.inf))
+                own,
+                confidence,
+                noisy=varies[cause],
+                lower_bound=lower_bound,
+                noise_free=0.0 if cause in alone else None,
+            ).bounded(None, bounds.get(cause, np.inf))
             recorded = self._recorded(cause)
-            means.append(mean if recorded is None else recorded.allow(mean, 0.0).bounded(least))
+            if recorded is not None:
+                mean = recorded.allow(mean, 0.0).bounded(lower_bound)
+            means.append(mean)
         return self._cause_rows(self.causes, self.ticks, means)
 
     def path_rows(self, confidence: float = 0.95) -> list[CauseRow]:
@@ -328,14 +332,14 @@ class DelayByCause(Answer):
             order = np.argsort(self.by_rank[:, _WAITS_FOR_OTHERS], kind="stable")
             ranks = np.concatenate([order[:most], order[len(order) - most :]])
         own = from_ticks(self.by_rank[ranks])
-        quiet = from_ticks(self.by_rank_on_time[ranks, _WAITS_FOR_OTHERS:][:, :2])
-        rows = np.column_stack([own, quiet]).tolist()
+        on_time = from_ticks(self.by_rank_on_time[ranks, _WAITS_FOR_OTHERS:][:, :2])
+        rows = np.column_stack([own, on_time]).tolist()
         return [RankRow(int(rank), *row) for rank, row in zip(ranks, rows, strict=True)]
 
     def all_ranks(self) -> dict[str, float]:
         """The mean over all ranks of each field of `rank_rows` but the rank, seconds."""
-        own, quiet = self.by_rank.mean(axis=0), self.by_rank_on_time.mean(axis=0)
-        waits = quiet[_WAITS_FOR_OTHERS:][:2]
+        own, on_time = self.by_rank.mean(axis=0), self.by_rank_on_time.mean(axis=0)
+        waits = on_time[_WAITS_FOR_OTHERS:][:2]
         means = from_ticks(np.concatenate([own, waits])).tolist()
         return dict(zip(RankRow._fields[1:], means, strict=True))
 
@@ -541,7 +545,7 @@ class Explanation(DelayByCause):
         acts[SPEED] = not self.case.why_speed_is_ineffective()
         return {cause: drawn and acts.get(cause, True) for cause in self.causes}
 
-    def _most(self) -> dict[str, float]:
+    def _upper_bounds(self) -> dict[str, float]:
         # A path has one arrival and one compute phase of each cycle.
         case, most = self.case, {}
         if case.arrival is not None:
@@ -602,7 +606,7 @@ class Explanation(DelayByCause):
         case = self.case
         if self.library is None:
             return []
-        how = {"switches": leaves_switches(case.noise)}
+        how = {"switches": allows_switches(case.noise)}
         return [self.library.in_words(case.ranks, case.network, case.message_bytes, **how)]
 
     def _question_in_words(self) -> list[str]:
@@ -754,10 +758,10 @@ def _answer(asked: ExplainQuestion) -> Explanation:
             combine = list(case.compiled_steps.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)
         # Without noise, and with ranks that arrive at once and are alike, as are their links.
-        quiet = replace(case, noise=(), arrival=None, speed=None, L_factor=None, G_factor=None,
-                        observe="completion")  # fmt: skip
-        combine = list(quiet.compiled_steps.table.combines)
-        on_time = core.explain(compile_case(quiet), 0, 0, 1, combine, 1)
+        on_time_case = replace(case, noise=(), arrival=None, speed=None, L_factor=None,
+                               G_factor=None, observe="completion")  # fmt: skip
+        combine = list(on_time_case.compiled_steps.table.combines)
+        on_time = core.explain(compile_case(on_time_case), 0, 0, 1, combine, 1)
     check_times(raw[:, :1])
     return _explanation(case, seed, (raw, sums), on_time)
 

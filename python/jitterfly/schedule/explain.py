@@ -409,9 +409,9 @@ class ScheduleExplanation(DelayByCause):
         ranks, numbers = _located(self.schedule, chosen)
         return [
             OperationRow(
-                rank, number, line, what, self._share(count, confidence), time, bool(quiet)
+                rank, number, line, what, self._share(count, confidence), time, bool(on_path)
             )
-            for rank, number, (line, what), count, time, quiet in zip(
+            for rank, number, (line, what), count, time, on_path in zip(
                 ranks.tolist(), numbers.tolist(), _named(self.schedule, ranks, numbers),
                 self.on_path[chosen].tolist(), from_ticks(self.path_time[chosen]).tolist(),
                 self.on_path_noise_free[chosen].tolist(), strict=True,
@@ -632,8 +632,8 @@ class ScheduleExplanation(DelayByCause):
 
     def noise_free_times(self) -> Ticks:
         """Return when operations begin and end without noise, in ticks, shape (n, 2)."""
-        quiet = compile_schedule(self.schedule, self.network, (), speed=self.speed)
-        return core.operation_times(*quiet, 0, 0)
+        without_noise = compile_schedule(self.schedule, self.network, (), speed=self.speed)
+        return core.operation_times(*without_noise, 0, 0)
 
 
 class _Slowest(Parameter[RealOrText | None, float | None]):
@@ -671,7 +671,7 @@ class ScheduleExplainQuestion(ScheduleParameters):
 def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     """Find what delays an application: the critical path of each realization, cause by cause.
 
-    What is on time has the given speeds (that of `explain` has not).
+    The run without noise (`on_time`) has the given speeds; that of `explain` has not.
 
     Returns
     -------
@@ -724,40 +724,40 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     """
     schedule, sources, speed, slowest = asked.schedule, asked.noise, asked.speed, asked.slowest
     realizations, seed, first = asked.realizations, asked.seed, asked.first_realization
-    threads, progress = asked.threads, asked.progress
     prepared = asked.prepare()
     compiled = prepared.compiled
     if len(sources) > _MAX_SOURCES:
         raise ValueError(f"noise must hold at most {_MAX_SOURCES} sources to be explained, "
                          f"got {len(sources)}")  # fmt: skip
     count = realizations if slowest is None else max(1, math.ceil(slowest * realizations))
-    fast = realizations if slowest is not None else 0
+    simulated = realizations if slowest is not None else 0  # to see which are the slowest
     available = memory.available_bytes()
-    held = 29 * schedule.operations + 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count + 24 * fast
-    each = core.memory_to_explain(*compiled)
+    # 29 bytes of an operation are counted over all realizations, and 24 are a simulated result.
+    held = 29 * schedule.operations + 24 * simulated
+    held += 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count
+    each = core.memory_to_explain(*compiled)  # of a thread
     memory.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
                         available)  # fmt: skip
-    most = threads or core.hardware_threads()
+    threads = asked.threads or core.hardware_threads()
     if available is not None:
-        most = max(1, min(most, int((available - held) // max(each, 1))))
-    with reporting(progress, fast + count, "cpu") as report:
+        threads = max(1, min(threads, int((available - held) // max(each, 1))))
+    with reporting(asked.progress, simulated + count, "cpu") as report:
 
-        def second(done: int) -> None:
-            report(fast + done)  # type: ignore[misc]
+        def report_explained(done: int) -> None:
+            report(simulated + done)  # type: ignore[misc]
 
         numbers = np.arange(first, first + count, dtype=np.uint32)
-        if fast:
-            plan, program = compiled
+        if simulated:
             raw = core.simulate_schedule(
-                plan, program, seed, first, realizations, threads or 0, report
+                *compiled, seed, first, realizations, asked.threads or 0, report
             )
             check_times(raw[:, :1])
             order = np.argsort(-raw[:, 0], kind="stable")[:count]
             numbers = (first + np.sort(order)).astype(np.uint32)
         found = core.explain_schedule(
-            *compiled, seed, numbers, False, most, None if report is None else second
+            *compiled, seed, numbers, False, threads, None if report is None else report_explained
         )
-        quiet = core.explain_schedule(*compiled, seed, np.zeros(1, dtype=np.uint32), True, 1)
+        noise_free = core.explain_schedule(*compiled, seed, np.zeros(1, dtype=np.uint32), True, 1)
     check_times(found[0][:, :1])
     for source in sources:
         source.check_length(int(found[0][:, 0].max()))
@@ -768,9 +768,9 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
         check = check_order(
             schedule, asked.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
-            raw[:, 0] if fast else found[0][:, 0], are_longest=count < realizations,
+            raw[:, 0] if simulated else found[0][:, 0], are_longest=count < realizations,
         )  # fmt: skip
-    return _explanation(asked, prepared, numbers, fast or count, found, quiet, check)
+    return _explanation(asked, prepared, numbers, simulated or count, found, noise_free, check)
 
 
 explain_schedule = call_of(ScheduleExplainQuestion, _answer, "explain_schedule")
@@ -782,7 +782,7 @@ def _explanation(
     numbers: npt.NDArray[np.uint32],
     simulated: int,
     found: Any,
-    quiet: Any,
+    noise_free: Any,
     check: OrderCheck | None,
 ) -> ScheduleExplanation:
     """Make the explanation of the engine's numbers, under noise and without it."""
@@ -790,7 +790,7 @@ def _explanation(
     n, count = len(raw), len(PATH_PARTS)
     noise = asked.noise
     parts = raw[:, HEAD : HEAD + count]
-    path = parts - quiet[0][0, HEAD : HEAD + count]
+    path = parts - noise_free[0][0, HEAD : HEAD + count]
     places = causes_of(noise)
     columns = [raw[:, HEAD + place] for place in places] + [path.sum(axis=1)]
     which = {place: i for i, place in enumerate(places)} | {-1: -1}
@@ -806,21 +806,21 @@ def _explanation(
         causes=(*names_of(noise), PATH),
         ticks=np.column_stack(columns),
         completion=raw[:, 0].copy(),
-        on_time=int(quiet[0][0, 0]),
+        on_time=int(noise_free[0][0, 0]),
         last_rank=raw[:, 1].copy(),
         longest=raw[:, 2].copy(),
         longest_rank=raw[:, 3].copy(),
         longest_cause=np.array([which[cause] for cause in raw[:, 4].tolist()], dtype=np.int64),
         path_ticks=path,
         by_rank=means[:, :_RANK_PARTS],
-        by_rank_on_time=means_of_sums(quiet[3][:, :-1].reshape(len(ranks), -1, 2), 1)[
+        by_rank_on_time=means_of_sums(noise_free[3][:, :-1].reshape(len(ranks), -1, 2), 1)[
             :, :_RANK_PARTS
         ],
         bound_by=raw[:, HEAD + _CAUSES :].copy(),
         on_path=on_path,
         path_time=means_of_sums(times, n),
-        on_path_noise_free=quiet[1] > 0,
-        path_time_noise_free=means_of_sums(quiet[2], 1),
+        on_path_noise_free=noise_free[1] > 0,
+        path_time_noise_free=means_of_sums(noise_free[2], 1),
         rank_on_path=ranks[:, -1].copy(),
         rank_path_time=means[:, _RANK_PARTS],
         rank_path_noise=means[:, _RANK_PARTS + 1],
