@@ -518,8 +518,8 @@ def _check_messages(case: Case) -> None:
         )
 
 
-def leaves_switches(noises: Iterable[Noise]) -> bool:
-    """Return whether noise hits no message by itself, and so nothing that switches do."""
+def allows_switches(noises: Iterable[Noise]) -> bool:
+    """Return whether switches may combine: no noise delays single messages or steps of ranks."""
     return not any(
         isinstance(noise, (MessageNoise, Congestion))
         or (isinstance(noise, StepNoise) and noise.during != "compute")
@@ -531,7 +531,7 @@ def leaves_switches(noises: Iterable[Noise]) -> bool:
 def _check_switches(case: Case) -> None:
     """Raise ValueError for noise of each message, which would meet those inside of switches."""
     for place, noise in enumerate(case.noise):
-        if not leaves_switches([noise]):
+        if not allows_switches([noise]):
             raise ValueError(
                 f"{name_in_case(place, noise.kind)} must be left out with {case.algorithm.kind}, "
                 "in which switches combine: it delays each message or step of a rank, and what "

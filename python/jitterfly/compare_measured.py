@@ -21,7 +21,7 @@ from .algorithms import Algorithm, is_kind_of
 from .algorithms.algorithm import COLLECTIVES, IRREGULAR
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
 from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show, show_time
-from .case import Case, leaves_switches
+from .case import Case, allows_switches
 from .faster_algorithm import algorithm_cautions
 from .fields import MAX_REALIZATIONS, FieldError, check_numbers, parameter, reads_as_number, shorten
 from .files import read_text
@@ -599,7 +599,7 @@ def _remarks_on_table(
 
 def _chosen(library: LibraryRules, case: Case) -> LibraryChoice:
     """The choice of a library for a case."""
-    switches = leaves_switches(case.noise)
+    switches = allows_switches(case.noise)
     return library.choice(case.ranks, case.network, case.message_bytes, switches=switches)
 
 
@@ -616,7 +616,7 @@ def _chosen_in_words(library: LibraryRules, cases: Sequence[Case]) -> str:
 
 def _case_at(case: Case, library: LibraryRules | None, ranks: int, size: int) -> Case:
     """The case with the ranks and bytes of a row; with the library's algorithm for these."""
-    switches = leaves_switches(case.noise)
+    switches = allows_switches(case.noise)
     algorithm = algorithm_for(
         library or case.algorithm, ranks, case.network, size, switches=switches
     )
@@ -704,8 +704,8 @@ def _allow_for_recordings(
     case: Case, clock: str, simulated: Estimate, share: float | None
 ) -> Estimate:
     """Widen a simulated number by what another recording of the noise may give."""
-    quiet = float(from_ticks(case.noise_free_observations()[_COLUMN[clock]]))
-    return RecordedNoise.of_case(case).allow(simulated, quiet, share).bounded(_least(case))
+    noise_free = float(from_ticks(case.noise_free_observations()[_COLUMN[clock]]))
+    return RecordedNoise.of_case(case).allow(simulated, noise_free, share).bounded(_least(case))
 
 
 def _least(case: Case) -> float:

@@ -31,9 +31,9 @@ from .case import (
     MAX_CYCLES,
     NOISE_TOO_LATE,
     Case,
+    allows_switches,
     begins_after,
     check_effective,
-    leaves_switches,
     warn_of_unused_costs,
 )
 from .collect import STOPPED, Report, collect
@@ -379,7 +379,7 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
                     count,
                     algorithm=algorithm_for(
                         self.algorithm, count, self.network, self.message_bytes,
-                        switches=leaves_switches(noise),
+                        switches=allows_switches(noise),
                     ),
                     network=self.network, noise=noise, message_bytes=self.message_bytes,
                     cycles=self.cycles, compute_time=self.compute_time, arrival=self.arrival,
@@ -555,29 +555,30 @@ def allow_for_recordings(row: SlowdownRow, sampled: SlowdownRow, case: Case) -> 
     `sampled` has those of the realizations alone, `row` those that resampled recordings widened:
     both ways to tell what another recording would give, so that the wider one counts.
     """
-    recorded, quiet = RecordedNoise.of_case(case), row.noise_free
+    recorded, noise_free = RecordedNoise.of_case(case), row.noise_free
 
     def wider(name: str, share: float | None) -> Estimate:
         one: Estimate = getattr(row, name)
-        other = recorded.allow(getattr(sampled, name), quiet, share)
+        other = recorded.allow(getattr(sampled, name), noise_free, share)
         low, high = min(one.low, other.low), max(one.high, other.high)
         for caveat in other.caveats:
             one = one.widened(low, high, caveat)
-        return one.bounded(quiet if case.noise_only_delays() else None)
+        return one.bounded(noise_free if case.noise_only_delays() else None)
 
     mean = wider("mean", None)
     known = _each_quantile(row, wider)
-    return row._replace(mean=mean, slowdown=over_noise_free(mean, quiet), **known)
+    return row._replace(mean=mean, slowdown=over_noise_free(mean, noise_free), **known)
 
 
 def row_of(case: Case, result: Result, confidence: float) -> SlowdownRow:
     """The row of a case, from its realizations."""
-    samples, quiet = result.samples[:, -1], float(result.noise_free[-1])
-    mean = mean_time(case, samples, quiet, confidence)
+    samples, noise_free = result.samples[:, -1], float(result.noise_free[-1])
+    mean = mean_time(case, samples, noise_free, confidence)
     enough = len(samples) >= stats.realizations_needed(_QUANTILES["p999"], confidence)
     shares = [*_QUANTILES.values()][: 2 + enough]
     p50, p99, *rare = stats.quantiles(samples, shares, confidence)
-    return SlowdownRow(case.ranks, quiet, mean, p50, p99, over_noise_free(mean, quiet), *rare)
+    ratio = over_noise_free(mean, noise_free)
+    return SlowdownRow(case.ranks, noise_free, mean, p50, p99, ratio, *rare)
 
 
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
@@ -660,7 +661,7 @@ def steady_notes(
 
     `simulated` is the time of all cycles without noise, seconds.
     """
-    longest = max([0.0, *(one.longest_under_way() for one in noise
+    longest = max([0.0, *(one.duration_at_start() for one in noise
                           if not begins_after(one, simulated))])  # fmt: skip
     if not simulated or longest <= simulated / _LONG_RUN:
         return []
@@ -696,7 +697,7 @@ def repetition(case: Case) -> str:
 def case_on(answer: Any, ranks: int) -> Case:
     """The case of an answer's row: on `ranks` ranks, with the algorithm that is run there."""
     case: Case = answer.case
-    rules, switches = answer.library or case.algorithm, leaves_switches(case.noise)
+    rules, switches = answer.library or case.algorithm, allows_switches(case.noise)
     algorithm = algorithm_for(rules, ranks, case.network, case.message_bytes, switches=switches)
     return dataclasses.replace(case, ranks=ranks, algorithm=algorithm)
 
@@ -704,7 +705,7 @@ def case_on(answer: Any, ranks: int) -> Case:
 def _choices(answer: Any) -> list[tuple[int, LibraryChoice]]:
     """The library's choice on the ranks of each row."""
     case, library = answer.case, answer.library
-    how = {"switches": leaves_switches(case.noise)}
+    how = {"switches": allows_switches(case.noise)}
     return [
         (row.ranks, library.choice(row.ranks, case.network, case.message_bytes, **how))
         for row in answer.rows

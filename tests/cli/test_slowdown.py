@@ -288,10 +288,10 @@ def test_of_drawn_durations_the_long_ones_are_under_way_more_often():
     met = (999 * 2e-6**2 + 5e-3**2) / mean
     assert f"noise that lasts {show_seconds(met, 3)} can be under way" in told
     exponential = jf.RenewalNoise("10ms", jf.Exponential("10us"), start="stationary")
-    assert exponential.longest_under_way() == pytest.approx(20e-6, rel=1e-3)
+    assert exponential.duration_at_start() == pytest.approx(20e-6, rel=1e-3)
     constant = jf.RenewalNoise("10ms", "10us", start="stationary")
-    assert constant.longest_under_way() == pytest.approx(10e-6, rel=1e-3)
-    assert replace(constant, start="fresh").longest_under_way() == 0
+    assert constant.duration_at_start() == pytest.approx(10e-6, rel=1e-3)
+    assert replace(constant, start="fresh").duration_at_start() == 0
 
 
 def test_noise_that_begins_when_all_is_over_says_so():

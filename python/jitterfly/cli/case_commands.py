@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..algorithms.algorithm import MAX_ROUNDS
 from ..algorithms.library_choice import LibraryRules, algorithm_for
-from ..case import Case, Workload, leaves_switches, without_warnings_of_doubts
+from ..case import Case, Workload, allows_switches, without_warnings_of_doubts
 from ..fields import (
     MAX_REALIZATIONS,
     MAX_SEED,
@@ -147,7 +147,7 @@ class CaseOptions(CollectiveParameters):
         with naming_fields(*self.parameters()):
             given = {name: getattr(self, name) for name in self.parameters()}
             how = self.ranks, self.network, self.message_bytes
-            switches = leaves_switches(self.noise)
+            switches = allows_switches(self.noise)
             algorithm = algorithm_for(self.algorithm, *how, switches=switches)
             return Case(**{**given, "algorithm": algorithm})
 

@@ -63,9 +63,10 @@ class _Outlasting:
         return len(text)
 
     def write_controls(self, text: str) -> int:
+        """Write the text with its control characters; drop it where the stream does not take it."""
         try:
             self.stream.write(text)
-        except UnicodeError:
+        except UnicodeError:  # a ValueError, too: the command prints an error, in ASCII
             raise
         except (OSError, ValueError) as error:  # ValueError: it was closed
             self._give_up(error)

@@ -145,7 +145,7 @@ class PeriodicNoise(EqualByFields, IntervalNoise, kind="periodic"):
         period, duration = to_ticks(self.period), to_ticks(self.duration)
         return duration * (2 + work // (period - duration))
 
-    def longest_under_way(self) -> float:
+    def duration_at_start(self) -> float:
         return self.duration if self.start == "stationary" else 0.0
 
     def lookahead(self) -> int:

@@ -159,7 +159,7 @@ class RenewalNoise(IntervalNoise, kind="renewal"):
         many = hits + 8 * math.sqrt(hits) + 30  # once in 10^12 times, of a Poisson number
         return int(many * self.duration.mean_ticks()) + 2 * self.duration.likely_ticks()
 
-    def longest_under_way(self) -> float:
+    def duration_at_start(self) -> float:
         # Half of it is left.
         return 2 * self._mean_left() / TICKS_PER_SECOND if self.start == "stationary" else 0.0
 

@@ -321,10 +321,11 @@ class Noise(Component, ABC):
         """The most ticks by which a rank may begin a cycle late."""
         return 0
 
-    def longest_under_way(self) -> float:
-        """The longest that an interval under way at the start can last, seconds; 0: there is none.
+    def duration_at_start(self) -> float:
+        """Return how long an interval under way at the start lasts, seconds; 0: there is none.
 
-        Of drawn durations, the mean of those that are met: long ones are under way more often.
+        A recording gives its longest interval. Drawn durations D give the mean of those under way,
+        E[D^2] / E[D]: long ones are more often.
         """
         return 0.0
 
@@ -743,7 +744,7 @@ class IntervalNoise(WindowNoise):
     def longest_delay(self, work: int) -> int: ...
 
     @abstractmethod
-    def longest_under_way(self) -> float: ...
+    def duration_at_start(self) -> float: ...
 
     @abstractmethod
     def lookahead(self) -> int: ...

@@ -344,7 +344,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         both = ((trace.busy, trace.length) for trace in self.replayed())
         return max(busy * (2 + work // (length - busy)) for busy, length in both)
 
-    def longest_under_way(self) -> float:
+    def duration_at_start(self) -> float:
         longest = max((trace.ends - trace.starts).max(initial=0) for trace in self.replayed())
         return float(from_ticks(longest))
 

@@ -275,8 +275,11 @@ class Study:
         """The name of the study in errors: its file."""
         return self._origin.where or f"study {self.name}"
 
-    def read_from(self, text: str, full: bool, where: str) -> Study:
-        """Return the study with the file that it was read from, for its copy and for errors."""
+    def with_origin(self, text: str, full: bool, where: str) -> Study:
+        """Return the study with the file that it was read from, for its copy and for errors.
+
+        Without `text`, with the name of that file alone.
+        """
         read = (self.seed, tuple(self.targets), self.budget) if text else None
         origin = replace(self._origin, text=text, full=full, where=where, read=read)
         found = copy(self)  # which has been checked
@@ -588,17 +591,19 @@ def axis_unit(study: Study, name: str) -> str:
 
 def field_unit(case: Any, path: str) -> str:
     """The unit of a field of a case: "s" of times, "s/B", "B" of sizes of messages, else ""."""
-    owner, (*parts, field), time = case, path.split("."), "s"
+    *parts, field = path.split(".")
+    owner, unit = case, "s"
     for part in parts:
-        drawn = inspect.getattr_static(type(owner), part, None)
-        time = drawn.unit if isinstance(drawn, Drawn) else time  # a factor has a mean without unit
+        declared = inspect.getattr_static(type(owner), part, None)
+        if isinstance(declared, Drawn):  # so is a parameter of its distribution, such as its mean
+            unit = declared.unit
         listed = part.isdigit() and isinstance(owner, (list, tuple)) and int(part) < len(owner)
         owner = owner[int(part)] if listed else getattr(owner, part, None)
         if isinstance(owner, Level):  # whose table has the fields of its network
             owner = owner.network
     declared = inspect.getattr_static(type(owner), field, None)
     if isinstance(declared, (Seconds, OptionalSeconds)):
-        return "s/B" if isinstance(owner, Network) and field in _PER_BYTE else time
+        return "s/B" if isinstance(owner, Network) and field in _PER_BYTE else unit
     if isinstance(declared, Drawn):
         return declared.unit
     return "B" if isinstance(owner, Case) and field == "message_bytes" else ""

@@ -188,16 +188,16 @@ def parse_study(
     """
     try:
         with warnings.catch_warnings():
-            if choose:  # what is chosen may set all that the base case says
+            if choose:  # the points that are left may all set what the base case says
                 warnings.simplefilter("ignore", BaseReplaced)
             study = Study(**read_study(text, full, choose))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     except RecursionError:
         raise ValueError(f"{where}: nested too deeply") from None
-    if choose:  # the text describes another study
-        return study.read_from("", False, where)
-    return study.read_from(text, full, where)
+    if choose:  # the text describes another study, with more points
+        return study.with_origin("", False, where)
+    return study.with_origin(text, full, where)
 
 
 def load_case(path: str | Path) -> Case:

@@ -583,7 +583,7 @@ def _rabenseifner(case: Case) -> int:
 
 
 def _swing(case: Case) -> int:
-    """Return the time of Rabenseifner's messages between other partners."""
+    """Return the time of swing: Rabenseifner's sizes of messages, between other pairs of ranks."""
     _check_power_of_two(case)
     halving, doubling = _halving_and_doubling(case)
     return in_a_row(halving + doubling)
