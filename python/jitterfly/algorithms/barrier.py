@@ -12,16 +12,15 @@ from .shared_steps import (
     MAX_RADIX,
     AlgorithmOf,
     Count,
-    check_ranks,
     check_step_count,
     collective,
     fold_in,
     fold_out,
     gather_up,
     in_one_row,
-    leaders_of,
     linear_steps,
     message,
+    node_stages,
     nodes_of,
     numbered,
     shifts_at_once,
@@ -250,14 +249,8 @@ class HierarchicalBarrier(Algorithm, kind="hierarchical_barrier"):
         check_choice(self.release, "release", ("broadcast", "barrier"))
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks)
-        nodes = nodes_of(ranks, self.node_ranks)
-        leaders = leaders_of(ranks, self.node_ranks)
-        n = message_bytes
+        stages = node_stages(self, ranks, message_bytes, message_bytes)
         last = BinomialBroadcast() if self.release == "broadcast" else self.intra_node
-        stages = [
-            stage(self.intra_node, "intra_node", "intra-node", n, nodes),
-            stage(self.inter_node, "inter_node", "inter-node", n, leaders),
-            stage(last, "intra_node", "release", n, nodes),
-        ]
-        return collective(numbered(stages))
+        nodes = nodes_of(ranks, self.node_ranks)
+        release = stage(last, "intra_node", "release", message_bytes, nodes)
+        return collective(numbered([*stages, release]))

@@ -26,15 +26,13 @@ from .shared_steps import (
     fold_out,
     in_one_row,
     knomial_steps,
-    leaders_of,
     message,
     message_steps,
-    nodes_of,
+    node_stages,
     numbered,
     pipelined,
     segments_of,
     spread_down,
-    stage,
     tree_levels,
 )
 
@@ -491,11 +489,5 @@ class HierarchicalBroadcast(Algorithm, kind="hierarchical_broadcast"):
     inter_node: AlgorithmOf = AlgorithmOf("broadcast", BinomialBroadcast())
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks)
-        nodes = nodes_of(ranks, self.node_ranks)
-        leaders = leaders_of(ranks, self.node_ranks)
-        n = message_bytes
-        between = stage(self.inter_node, "inter_node", "inter-node", n, leaders)
-        return collective(
-            numbered([between, stage(self.intra_node, "intra_node", "intra-node", n, nodes)])
-        )
+        within, between = node_stages(self, ranks, message_bytes, message_bytes)
+        return collective(numbered([between, within]))

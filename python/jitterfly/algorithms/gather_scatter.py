@@ -15,11 +15,9 @@ from .shared_steps import (
     collective,
     fold_in,
     fold_out,
-    leaders_of,
     linear_steps,
-    nodes_of,
+    node_stages,
     numbered,
-    stage,
 )
 
 
@@ -290,11 +288,8 @@ class HierarchicalGather(Algorithm, kind="hierarchical_gather"):
     inter_node: AlgorithmOf = AlgorithmOf("gather", BinomialGather())
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks)
-        n, width = message_bytes, min(self.node_ranks, ranks)
-        leaders = leaders_of(ranks, width)
-        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
-        between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
+        node_bytes = min(self.node_ranks, ranks) * message_bytes
+        within, between = node_stages(self, ranks, message_bytes, node_bytes)
         return collective(numbered([within, between]))
 
 
@@ -343,9 +338,6 @@ class HierarchicalScatter(Algorithm, kind="hierarchical_scatter"):
     inter_node: AlgorithmOf = AlgorithmOf("scatter", BinomialScatter())
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks)
-        n, width = message_bytes, min(self.node_ranks, ranks)
-        leaders = leaders_of(ranks, width)
-        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes_of(ranks, width))
-        between = stage(self.inter_node, "inter_node", "inter-node", width * n, leaders)
+        node_bytes = min(self.node_ranks, ranks) * message_bytes
+        within, between = node_stages(self, ranks, message_bytes, node_bytes)
         return collective(numbered([between, within]))

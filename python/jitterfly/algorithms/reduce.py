@@ -25,13 +25,11 @@ from .shared_steps import (
     halving_steps,
     in_one_row,
     knomial_steps,
-    leaders_of,
     message,
-    nodes_of,
+    node_stages,
     numbered,
     pipelined,
     segments_of,
-    stage,
     tree_levels,
 )
 
@@ -428,11 +426,5 @@ class HierarchicalReduce(Algorithm, kind="hierarchical_reduce"):
     inter_node: AlgorithmOf = AlgorithmOf("reduce", BinomialReduce())
 
     def steps(self, ranks: int, message_bytes: int) -> list[Step]:
-        check_ranks(self, ranks)
-        nodes = nodes_of(ranks, self.node_ranks)
-        leaders = leaders_of(ranks, self.node_ranks)
-        n = message_bytes
-        within = stage(self.intra_node, "intra_node", "intra-node", n, nodes)
-        return collective(
-            numbered([within, stage(self.inter_node, "inter_node", "inter-node", n, leaders)])
-        )
+        within, between = node_stages(self, ranks, message_bytes, message_bytes)
+        return collective(numbered([within, between]))

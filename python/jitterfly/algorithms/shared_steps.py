@@ -780,6 +780,27 @@ def nodes_of(ranks: int, width: int) -> list[PairArray]:
     return [group for group in groups if group.shape[1] and len(group)]
 
 
+def node_stages(
+    algorithm: Any, ranks: int, within: int, between: int
+) -> tuple[list[Step], list[Step]]:
+    """Return the steps of `intra_node` in nodes, and those of `inter_node` among their first ranks.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        With these two fields, and `node_ranks`.
+    ranks : int
+    within, between : int
+        Bytes of a message of either.
+    """
+    check_ranks(algorithm, ranks)
+    nodes, leaders = (of(ranks, algorithm.node_ranks) for of in (nodes_of, leaders_of))
+    return (
+        stage(algorithm.intra_node, "intra_node", "intra-node", within, nodes),
+        stage(algorithm.inter_node, "inter_node", "inter-node", between, leaders),
+    )
+
+
 def numbered(stages: list[list[Step]]) -> list[Step]:
     """The stages one after the other, with draws of their own, in the order in which they come up.
 
