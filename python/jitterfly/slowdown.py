@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -457,40 +458,44 @@ class SlowdownQuestion(CollectiveQuestion):
         >>> print(f"{found.rows[2].slowdown:.2f}")
         5.17 [5.10, 5.24]
         """
-        cases, realizations = self.cases, self.realizations
-        fewer = max(-(-realizations // _RESAMPLED), 2)
-        total = realizations + self.resamples * fewer
-        unmet: list[tuple[int, SourceHits]] = []
-        samples = np.zeros(realizations)
+        samples = np.zeros(self.realizations)  # of the last case: of all would take memory
 
-        def simulated(case: Case, report: Report) -> tuple[SlowdownRow, list[float]]:
-            def times_of(case: Case, first: int, count: int) -> Result:
-                def part(done: int, _: int) -> None:
-                    report((first + done) / total)
+        def simulated(
+            case: Case, report: Report
+        ) -> tuple[SlowdownRow, list[float], list[tuple[int, SourceHits]]]:
+            row, means, unmet, samples[:] = self._simulate(case, report)
+            return row, means, [(case.ranks, source) for source in unmet]
 
-                how = self.seed, self.engine
-                return simulate_checked(case.loops[-1], count, *how, part, first)
+        answers, ended = collect(self.cases, simulated, self.progress)
+        rows, means, unmet = zip(*answers, strict=True)
+        last, stopped = self.cases[len(rows) - 1], ended == STOPPED
+        return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means),
+                             tuple(chain(*unmet)), self.library)  # fmt: skip
 
-            result = times_of(case, 0, realizations)
-            row = sampled = row_of(case, result, self.confidence)
-            rare = unmet_of(case, row)
-            others = [
-                times_of(_resampled(case, i), realizations + i * fewer, fewer).samples[:, -1]
-                for i in range(self.resamples)
-            ]
-            if others:
-                row = _allow_for_resampled(row, case, np.array(others))
-            row = _allow_for_unmet(allow_for_recordings(row, sampled, case), rare)
-            means = [float(times.mean()) for times in others]
-            unmet.extend((case.ranks, source) for source in rare)
-            samples[:] = result.samples[:, -1]
-            return row, means
+    def _simulate(
+        self, case: Case, report: Report
+    ) -> tuple[SlowdownRow, list[float], list[SourceHits], npt.NDArray[np.float64]]:
+        """Simulate a case: its row, means of resampled recordings, unmet noise, and samples."""
+        fewer = max(-(-self.realizations // _RESAMPLED), 2)
+        total = self.realizations + self.resamples * fewer
 
-        answers, ended = collect(cases, simulated, self.progress)
-        rows, means = zip(*answers, strict=True)
-        last, stopped = cases[len(rows) - 1], ended == STOPPED
-        return SlowdownTable(last, rows, self.seed, stopped, samples, np.array(means), tuple(unmet),
-                             self.library)  # fmt: skip
+        def times_of(case: Case, first: int, count: int) -> Result:
+            def part(done: int, _: int) -> None:
+                report((first + done) / total)
+
+            return simulate_checked(case.loops[-1], count, self.seed, self.engine, part, first)
+
+        result = times_of(case, 0, self.realizations)
+        row = sampled = row_of(case, result, self.confidence)
+        others = [
+            times_of(_resampled(case, i), self.realizations + i * fewer, fewer).samples[:, -1]
+            for i in range(self.resamples)
+        ]
+        if others:
+            row = _allow_for_resampled(row, case, np.array(others))
+        unmet = unmet_of(case, sampled)
+        row = _allow_for_unmet(allow_for_recordings(row, sampled, case), unmet)
+        return row, [float(times.mean()) for times in others], unmet, result.samples[:, -1]
 
 
 slowdown = call_of(SlowdownQuestion, SlowdownQuestion.answer, "slowdown")
