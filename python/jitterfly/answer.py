@@ -1,6 +1,7 @@
 """Answers to questions: typed columns, rows, notes; how an estimate is printed (`show`).
 
-A class of answers says what its columns are, what stands in its notes, and which function draws it.
+A class of answers says what its columns are, which function draws it (in plots/answers.py), and
+decides the text of its notes (`Note`, by functions named `..._notes` beside the question).
 The text, the CSV, the JSON, the tables of pandas and xarray, and what a notebook shows are one
 function each, here, for all of them. An estimate is shown by `show` alone.
 """

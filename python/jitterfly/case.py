@@ -1,6 +1,7 @@
-"""`Case`: ranks, algorithm, network and noise of one simulation, and checks that they fit together.
+"""`Case`: ranks, algorithm, network, noise source of a simulation; read from TOML; checked to fit.
 
-Also what of it its noise can hit: a source that can hit nothing is an error or a warning.
+Also what of it its noise can hit: a source that can hit nothing is an error or a warning. A table
+of TOML is made into objects by `read_parts`: network, noise, arrival and speeds.
 """
 
 from __future__ import annotations
@@ -746,7 +747,7 @@ def warn_of_ineffective_sources(
 
 
 def warn_of_doubts(measured: Iterable[str], unseen: Iterable[str]) -> None:
-    """Warn of what measured noise leaves open, and of changes that are not seen: see `doubts`."""
+    """Warn of scarce recordings and other measured noise, and of unseen changes: see `doubts`."""
     for category, told in ((ScarceRecordingWarning, measured), (UnseenChangeWarning, unseen)):
         for text in told:
             warnings.warn(text, category, stacklevel=stacklevel_of_user())

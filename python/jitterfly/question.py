@@ -1,4 +1,4 @@
-"""`Question`: its parameters are read, checked, shown and documented in one place.
+"""`Question`: a parameter is stated once; call, option, TOML key, JSON and documentation follow.
 
 A question is a frozen class whose fields are kinds of `Parameter`. From the class come the Python
 call with its signature and its text (`call_of`), the options of the command (`cli.options`), the

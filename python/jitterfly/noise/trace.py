@@ -1,6 +1,7 @@
 """`TraceNoise`: replay of recorded noise from a random offset (HSL10), or its block bootstrap.
 
-The trace is a measurement of noise here. `jitterfly.replay` is of messages: those of a realization.
+Its `doubts` are the warnings of a scarce recording. The trace is a measurement of noise here.
+`jitterfly.replay` is of messages: those of a realization.
 """
 
 from __future__ import annotations

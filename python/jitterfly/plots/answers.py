@@ -1,4 +1,4 @@
-"""Figures of answers: `slowdown`, its limit, `explain`, `compare_measured`, `predict`, schedules.
+"""Pictures of answers: `slowdown`, its limit, `explain`, `compare_measured`, `predict`, schedules.
 
 A schedule has the tail of its run times, the times of its iterations, a heat map of its critical
 path, which is followed in cuda/schedule/critical_path.cpp.

@@ -1,4 +1,4 @@
-"""Record format of a store (.jfr): samples, summaries in append-only blocks; background writer.
+"""Record format of a store (.jfr): append-only blocks of samples, which survive a kill; writer.
 
 A file holds the records of one variant, of one cell, or of many: each says what it is of.
 

@@ -1,4 +1,6 @@
-"""`Study`: base case, axes, observables, precision targets and budget; checks; writing it as TOML.
+"""`Study`: base case, axes, observables, seed, precision targets, budget; checks; TOML of it.
+
+All cells have the seed of their study: variants and points of an axis meet the same noise.
 
 Names, paths, budget, observables and targets are checked before anything runs. Unknown keys of its
 TOML are refused in `toml`.
