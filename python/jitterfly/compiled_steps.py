@@ -577,7 +577,7 @@ class _Messages:
         own_keys = self._know_sizes(steps)
         for number, step in enumerate(steps):
             if number in own_keys:
-                of_step.append(self._entries_of_keys(own_keys[number][0]))
+                of_step.append(self._distinct_entries(own_keys[number][0]))
                 means[number] = self._mean_of_keys(*own_keys[number])
                 continue
             forwards = step.kind == FORWARD and self.ways_differ
@@ -665,25 +665,27 @@ class _Messages:
         place = np.searchsorted(self._sizes, step.sizes(self._ranks))
         return (4 * classes + flags) * len(self._sizes) + place
 
-    def _entries_of_keys(self, keys: npt.NDArray[np.int64]) -> Entries:
-        """The distinct entries of these keys."""
+    def _entries_of_keys(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the entry of the table for each of these keys, which are known."""
         known, entries = self._sized
-        own = np.unique(entries[np.searchsorted(known, keys)])
-        return own if len(own) > 1 else tuple(own.tolist())
+        return entries[np.searchsorted(known, keys)]
+
+    def _distinct_entries(self, keys: npt.NDArray[np.int64]) -> Entries:
+        """Return the entries of these keys, each once."""
+        distinct = np.unique(self._entries_of_keys(keys))
+        return distinct if len(distinct) > 1 else tuple(distinct.tolist())
 
     def _mean_of_keys(
         self, keys: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
     ) -> tuple[float, float]:
         """The mean CPU time of messages, `counts` of which have each key; see `CostTable.means`."""
-        known, entries = self._sized
-        times = self._cpu_times[entries[np.searchsorted(known, keys)]]
+        times = self._cpu_times[self._entries_of_keys(keys)]
         work, combining = (counts @ times / counts.sum()).tolist()
         return work, combining
 
     def sized_entries(self, step: Step, classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The entry of each message of a step whose messages differ in size."""
-        known, entries = self._sized
-        return entries[np.searchsorted(known, self._keys(step, classes))]
+        return self._entries_of_keys(self._keys(step, classes))
 
     def _level_costs(
         self, level: int, size: int, link: int, sharers: int

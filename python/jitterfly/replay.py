@@ -209,31 +209,31 @@ class DrawnNoise:
         """The delay of a message of round `number` that left its sender at `sent`."""
         total = 0
         for source, ordinal, delay in self._messages:
-            purpose = _MESSAGE_DRAWS[kind] + ordinal
+            purposes = _MESSAGE_DRAWS
             if source.kind == "jitter":
-                purpose = (
-                    _MORE_JITTER_DRAWS[kind] + ordinal if ordinal else _FIRST_JITTER_DRAWS[kind]
-                )
+                purposes = _MORE_JITTER_DRAWS if ordinal else _FIRST_JITTER_DRAWS
+            purpose = purposes[kind] + ordinal
             late = self._draw(source, delay, purpose, receiver, sent, cycle, number)
             if late and source.kind == "message" and source.lossy:
-                found = self._of_spell(source, self._lossy[ordinal], _LOSSY, receiver, sent)
-                late *= core.uniform(*found) < source.links_threshold()
+                place = self._place_of_held_draw(
+                    source, self._lossy[ordinal], _LOSSY, receiver, sent
+                )
+                late *= core.uniform(*place) < source.links_threshold()
             total += late
         for source, ordinal, delay in self._weathers:
             acts = source.acts_on(self.case.ranks)
             if acts is None or acts[receiver]:
-                found = self._of_spell(source, ordinal, _WEATHER, receiver, sent)
-                drawn = delay.draw(*found, 1)[0]
-                total += source.of_way(int(drawn), self.case.costs.transit)
+                place = self._place_of_held_draw(source, ordinal, _WEATHER, receiver, sent)
+                total += source.of_way(int(delay.draw(*place, 1)[0]), self.case.costs.transit)
         if self._load:
             row = self._rows[_LOAD_ROLE[kind], DRAWS_PER_CYCLE * cycle + number]
             total += self._load * int(self._loads[row, receiver])
         return total
 
-    def _of_spell(
+    def _place_of_held_draw(
         self, source: Any, ordinal: int, purposes: tuple[int, int], rank: int, time: int
     ) -> tuple[int, int, int, int, int]:
-        """Return what names the draw of a rank that holds at `time`, up to its number."""
+        """Return seed, purpose, rank, realization and number of the draw that holds at `time`."""
         key = rank // node_ranks(source.shared, self.case.ranks)
         purpose, of_phase = (one + ordinal for one in purposes)
         if source.holds is None:

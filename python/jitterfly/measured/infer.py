@@ -196,7 +196,10 @@ class Hits:
         return mean_hits(self.excess, np.asarray(excess, dtype=np.float64))
 
     def number_band(self, excess: npt.ArrayLike, confidence: float) -> tuple[Floats, Floats]:
-        """Return the ends of intervals of `number` (Clopper and Pearson), of effective samples."""
+        """Return the ends of intervals of `number`: minus the logarithm of those of a share.
+
+        The share of iterations without such a hit is Clopper and Pearson's, of effective samples.
+        """
         at = np.asarray(excess, dtype=np.float64)
         inside = np.searchsorted(self.excess, at, side="right") / self.count
         independent = self.effective(at)

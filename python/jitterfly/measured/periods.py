@@ -219,7 +219,7 @@ class LineSearch:
             order = next((k for k in range(_MAX_DIVISOR, 1, -1) if self._is_comb(top, k)), 1)
             strength = float(power[top])
             alarm = self.spectrum.false_alarm(strength)
-            found.append(SpectralLine(*self._sharpened(top, order), strength, alarm))
+            found.append(SpectralLine(*self._fundamental(top, order), strength, alarm))
             self.hide(found[-1])
         return found
 
@@ -280,27 +280,27 @@ class LineSearch:
         rare = chance ** (len(orders) / 2) < _COMB_BY_CHANCE
         return rare and middle >= _MIN_HARMONIC * float(self.power[at])
 
-    def _sharpened(self, at: int, order: int) -> tuple[float, float]:
-        """A fundamental's frequency, from its highest clear harmonic, and its width in Hz.
+    def _fundamental(self, at: int, order: int) -> tuple[float, float]:
+        """Return the frequency and the width of the fundamental of the line `at`, in Hz.
 
-        The n-th harmonic tells it n times as precisely. A line that wanders is broad: up to where
-        its power is that of no line.
+        The line is its harmonic `order`. Frequencies of harmonics 2, 4, 8, ... times as high tell
+        the fundamental as many times as precisely, as far as they are clear. A line that wanders is
+        broad (its power is above that of no line), and its harmonics are broader.
         """
-        low = self.spectrum.power < 0.25 * self.threshold
+        weak = self.spectrum.power < 0.25 * self.threshold
         reach = max(int(0.02 * self.spectrum.frequency[at] / self.step), 2 * _LINE_BINS)
-        sides = low[at : at + reach + 1], low[max(at - reach, 0) : at + 1][::-1]
-        skirt = max(int(side.argmax()) if side.any() else len(side) for side in sides)
-        frequency = self._peak(at) / order
-        off = _PEAK_ERROR * self.step / order
-        width = max(skirt * self.step / order, off)
-        least = max(0.02 * float(self.power[at]), 20.0)
+        sides = weak[at : at + reach + 1], weak[max(at - reach, 0) : at + 1][::-1]
+        half_width = max(int(side.argmax()) if side.any() else len(side) for side in sides)
+        frequency, error = self._peak(at) / order, _PEAK_ERROR * self.step / order
+        width = max(half_width * self.step / order, error)
+        min_power = max(0.02 * float(self.power[at]), 20.0)
         n = 2 * order
-        while skirt <= 4 * _LINE_BINS and n * frequency < self.spectrum.frequency[-1]:
-            place = self._near(n * frequency, n * off)
+        while half_width <= 4 * _LINE_BINS and n * frequency < self.spectrum.frequency[-1]:
+            place = self._near(n * frequency, n * error)
             around = self.spectrum.power[max(place - 1, 0) : place + 2]
-            if not max(least, around.max()) <= self.power[place]:  # not there, or another's
+            if not max(min_power, around.max()) <= self.power[place]:  # not there, or another's
                 break
-            frequency, off = self._peak(place) / n, _PEAK_ERROR * self.step / n
+            frequency, error = self._peak(place) / n, _PEAK_ERROR * self.step / n
             n *= 2
         return frequency, width
 

@@ -599,13 +599,16 @@ def _wait(
 
 
 def _detours(recording: Recording) -> Detours:
-    """Convert counts to ticks; ends are rounded like starts, so that detours stay disjoint."""
+    """Convert counts to ticks; ends are rounded like starts, so that detours stay disjoint.
+
+    A detour is what an iteration took beyond the regular time, from where the iteration began.
+    """
     scale = TICKS_PER_SECOND / recording["rate"].hz
     step = recording["step"] * scale
     begin, taken = recording["detours"].T
-    begin = begin - np.uint64(recording["begin"])
-    starts = np.rint(begin * scale).astype(np.int64)
-    ends = np.rint((begin + taken - np.uint64(recording["regular"])) * scale).astype(np.int64)
+    begin = begin - np.uint64(recording["begin"])  # exact, before a product is rounded
+    end = begin + taken - np.uint64(recording["regular"])
+    starts, ends = (np.rint(counts * scale).astype(np.int64) for counts in (begin, end))
     length = np.rint(float(recording["passed"]) * scale)
     return Detours(
         starts,

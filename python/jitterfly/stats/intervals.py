@@ -378,11 +378,11 @@ class RareEvents(NamedTuple):
     def of_ratio(cls, top: Floats, bottom: Floats, ratio: float) -> RareEvents:
         """Return rare events of paired samples, shape (realizations,), whose means have this ratio.
 
-        The events are those of ``top - ratio * bottom``, which the interval of the ratio depends
-        on, and no more than the realizations where this is not 0: few hits of both signs are not
-        skewed. Where two sides never differed, they are as sure as what they share, and a
-        realization where they do is taken to differ by all that they varied. What was seen on one
-        side alone may be met on the other side, too.
+        The interval of the ratio depends on the residuals ``top - ratio * bottom``: the events are
+        theirs, at most as many as residuals that are not 0, since few of both signs have no skew.
+        Where all are 0, the events are those that both sides share, and a realization that has a
+        residual is taken to have one as large as all that they varied. A hit that was seen on one
+        side alone may come on the other alone: the ends are those of both.
         """
         size = float(bottom.mean())
         if not size:
@@ -795,12 +795,12 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
 def _quantile(x: Floats, q: float, confidence: float) -> Estimate:
     """Estimate the quantile of sorted samples."""
     check_share(q)
-    nothing = np.full(x.shape[1:], np.inf)
+    unlimited = np.full(x.shape[1:], np.inf)
     low, high = binomial_ranks(len(x), float(q), confidence)
     return Estimate(
         x[quantile_rank(len(x), q) - 1],
-        -nothing if low is None else x[low - 1],
-        nothing if high is None else x[high - 1],
+        -unlimited if low is None else x[low - 1],
+        unlimited if high is None else x[high - 1],
         confidence,
         len(x),
     )
