@@ -519,11 +519,11 @@ def caution_notes(asked: InferNoiseQuestion, runs: Sequence[Run]) -> list[Note]:
             f"show: they do not tell base and noise apart. Give {parameter('base')}"
         )
         notes.append(Note("base_not_determined", told, FIRST))
-    quiet = asked.noise_free(asked.ranks)
-    if quiet and not 1 / _OTHER_UNIT < hits.base.time / quiet < _OTHER_UNIT:
+    noise_free = asked.noise_free(asked.ranks)
+    if noise_free and not 1 / _OTHER_UNIT < hits.base.time / noise_free < _OTHER_UNIT:
         told = (
             f"the base time is {show_seconds(hits.base.time)}, and the network takes "
-            f"{show_seconds(quiet)} without noise: check {parameter('unit')}"
+            f"{show_seconds(noise_free)} without noise: check {parameter('unit')}"
         )
         notes.append(Note("other_unit", told, FIRST))
     if hits.base.reach >= _WIDE * hits.base.time:
@@ -560,7 +560,7 @@ def same_times_notes(runs: Sequence[Run], predicted: Sequence[PredictedRanks]) -
 def _undetermined(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
     """Say what the times do not determine."""
     notes, base = [], hits.base
-    quiet = asked.noise_free(asked.ranks)
+    noise_free = asked.noise_free(asked.ranks)
     if base.reach:
         told = (
             f"not determined: detours shorter than {show_seconds(base.reach, 3)}, whose delays lie "
@@ -572,9 +572,9 @@ def _undetermined(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
         "ranks"
     )
     notes.append(Note("cpu_or_network", told))
-    if quiet and not 1 / _OTHER_NETWORK < base.time / quiet < _OTHER_NETWORK:
+    if noise_free and not 1 / _OTHER_NETWORK < base.time / noise_free < _OTHER_NETWORK:
         told = (
-            f"the network takes {show_seconds(quiet)} without noise, and the base time is "
+            f"the network takes {show_seconds(noise_free)} without noise, and the base time is "
             f"{show_seconds(base.time)}: the rates are those that explain the hits with this "
             "network, and depend on the time in which its CPUs work"
         )
@@ -672,8 +672,8 @@ def _infer(engine: _Engine, runs: Sequence[Run]) -> InferredNoise:
     events = max(round(float(number[0]) * hits.count), hits.exceeding)
     shares = [run.hits.count / hits.count for run in runs]
     ranks = [share * run.ranks for share, run in zip(shares, runs, strict=True)]
-    quiet = [asked.noise_free(run.ranks) or run.hits.base.time for run in runs]
-    exposed = float(np.average(quiet, weights=ranks))
+    noise_free = [asked.noise_free(run.ranks) or run.hits.base.time for run in runs]
+    exposed = float(np.average(noise_free, weights=ranks))
     found = first_guess(hits.bins, number, math.fsum(ranks), exposed, asked.start == "stationary")
     rounds: list[DetourRates] = []
     corrections, last = _ROUNDS[asked.start]

@@ -684,10 +684,11 @@ def _without_noise(case: Collective) -> Collective:
     """Return the same collective without noise, for its noise-free times."""
     if not case.noise:
         return case
-    quiet = copy.copy(case)  # what is allowed with noise is allowed without: nothing to check again
+    # What is allowed with noise is allowed without: nothing is checked again.
+    without = copy.copy(case)
     # Drawn speeds change the steps of a butterfly, and so which ranks its rows hold.
-    object.__setattr__(quiet, "noise", (SpeedNoise(1),) if case.draws_speeds else ())
-    return quiet
+    object.__setattr__(without, "noise", (SpeedNoise(1),) if case.draws_speeds else ())
+    return without
 
 
 def _noise_free(case: Collective, poll: Poll | None = None) -> npt.NDArray[np.int64]:

@@ -84,10 +84,10 @@ class Slowdown(Completion, kind="slowdown"):
         if completion.noise_free == 0:
             return None
         least = 1.0 if completion.noise_only_delays else 0.0
-        quiet = 1.0 if completion.tells_met else None
+        noise_free = 1.0 if completion.tells_met else None
         below = completion.noise_free
         return completion.with_recordings(
-            Measure(name, completion.form, below, lower_bound=least, noise_free=quiet)
+            Measure(name, completion.form, below, lower_bound=least, noise_free=noise_free)
         )
 
 
@@ -114,7 +114,7 @@ class Overhead(Completion, kind="overhead"):
     def __post_init__(self) -> None:
         if self.over != NOISE_FREE:
             same = "last" if self.T == "best" else self.T
-            over = read_side(self.over, "over", quiet=True)
+            over = read_side(self.over, "over", noise_free=True)
             if isinstance(self.over, str) and isinstance(over, Select):
                 over = replace(over, T=same)
             object.__setattr__(self, "over", over)
@@ -309,7 +309,7 @@ class Recovery(Observable, kind="recovery"):
     def __post_init__(self) -> None:
         Select(cycle=self.cycle, rank=self.rank)
         for side in ("conventional", "redundant", "noiseless"):
-            read = read_side(getattr(self, side), side, quiet=side == "noiseless")
+            read = read_side(getattr(self, side), side, noise_free=side == "noiseless")
             object.__setattr__(self, side, read)
         self.check_best()
 
@@ -324,11 +324,11 @@ class Recovery(Observable, kind="recovery"):
     def measure(self, name: str, **sides: CompletionColumn) -> Measure | None:
         conventional, redundant = sides["conventional"].form, sides["redundant"].form
         if "noiseless" in sides:
-            quiet = sides["noiseless"].form
+            noise_free = sides["noiseless"].form
         else:
-            quiet = LinearForm((), sides["conventional"].noise_free)
+            noise_free = LinearForm((), sides["conventional"].noise_free)
         # Both differences negative, so that the best redundant one has the smallest numerator.
-        above, below = redundant - conventional, quiet - conventional
+        above, below = redundant - conventional, noise_free - conventional
         return Measure(name, above, below, distribution=False)
 
 

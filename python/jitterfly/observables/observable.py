@@ -70,8 +70,8 @@ class CompletionColumn:
 
     def with_recordings(self, measure: Measure) -> Measure:
         """Add the recordings of the case's noise to a measure that is linear in this time."""
-        quiet = self.noise_free / TICKS_PER_SECOND
-        return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=quiet)
+        noise_free = self.noise_free / TICKS_PER_SECOND
+        return dataclasses.replace(measure, recorded=self.recorded, noise_free_time=noise_free)
 
     @property
     def form(self) -> LinearForm:
@@ -182,11 +182,13 @@ class Select:
             return Column(variant, f"{name}: {'mean' if mean else 'max'}" if over_ranks else name)
 
         def ends_of(T: int) -> tuple[tuple[Column, int], ...]:
-            return tuple((column_of(row.name), quiet[mean]) for row, *quiet in rows if row.T == T)
+            return tuple(
+                (column_of(row.name), noise_free[mean]) for row, *noise_free in rows if row.T == T
+            )
 
         last_ends = ends_of(last_T)
         chosen = []
-        for row, *quiet in rows:
+        for row, *noise_free in rows:
             name, T, cycle = row
             wanted = {"last": last_T == T, "best": T >= 1, "each": True}
             if not (T == self.T if isinstance(self.T, int) else wanted[self.T]):
@@ -204,18 +206,18 @@ class Select:
             # Each T is a loop of its own, where there are several cycles.
             ends = last_ends if cycles == 1 or last_T == T else ends_of(T)
             known = arrivals, own, bounded, met, drawn, recorded
-            chosen.append(CompletionColumn(T, cycle, column, quiet[mean], ends, *known))
+            chosen.append(CompletionColumn(T, cycle, column, noise_free[mean], ends, *known))
         return chosen
 
 
 @lru_cache(maxsize=16)  # the observables of a cell ask one after the other
 def _completions_of(case: Workload) -> tuple[tuple[CompletionRow, int, int], ...]:
     """Each completion of a case, and its noise-free ticks, latest and mean rank."""
-    quiet = dict(
+    noise_free = dict(
         zip(case.observation_names(), case.noise_free_observations().tolist(), strict=True)
     )
     ends = (": max", ": mean") if case.observe in OVER_RANKS else ("", "")
-    latest, mean = ([quiet[row.name + end] for row in case.completions()] for end in ends)
+    latest, mean = ([noise_free[row.name + end] for row in case.completions()] for end in ends)
     return tuple(zip(case.completions(), latest, mean, strict=True))
 
 
@@ -396,15 +398,15 @@ def in_seconds(
     name: str, form: LinearForm, lower_bound: int | None = None, noise_free: int | None = None
 ) -> Measure:
     """Make the measure of a time in seconds; `lower_bound` and `noise_free` are in ticks."""
-    least, quiet = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
-    return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=quiet)
+    least, time = (None if x is None else x / TICKS_PER_SECOND for x in (lower_bound, noise_free))
+    return Measure(name, form, TICKS_PER_SECOND, "s", lower_bound=least, noise_free=time)
 
 
 def _parts_of(
     measure: Measure, sides: Collection[CompletionColumn]
 ) -> tuple[tuple[LinearForm, int | None], ...]:
     """Split a measure by variant: the terms of each, and their noise-free value if known."""
-    quiet = {column: ticks for chosen in sides
+    noise_free = {column: ticks for chosen in sides
              for column, ticks in ((chosen.column, chosen.noise_free), *chosen.ends)
              if chosen.tells_met}  # fmt: skip
     drawn = {chosen.column.variant for chosen in sides if chosen.is_drawn}
@@ -414,18 +416,18 @@ def _parts_of(
         for variant, own in grouped(terms, lambda term: term[1].variant).items():
             count += 1
             if variant in drawn:
-                known = all(column in quiet for _, column in own)
-                met = sum(times * quiet[column] for times, column in own) if known else None
+                known = all(column in noise_free for _, column in own)
+                met = sum(times * noise_free[column] for times, column in own) if known else None
                 parts.append((LinearForm(tuple(own)), met))
     return tuple(parts) if count > 1 else ()
 
 
-def read_side(value: Any, name: str, *, quiet: bool = False) -> Select | str:
-    """A field that takes a variant or a table; with `quiet` also "noise-free"."""
-    if quiet and value == NOISE_FREE:
+def read_side(value: Any, name: str, *, noise_free: bool = False) -> Select | str:
+    """A field that takes a variant or a table; with `noise_free` also "noise-free"."""
+    if noise_free and value == NOISE_FREE:
         return NOISE_FREE
     if not isinstance(value, (str, Mapping, Select)):
-        also = f", {NOISE_FREE!r}" if quiet else ""
+        also = f", {NOISE_FREE!r}" if noise_free else ""
         raise ValueError(
             f"{name} must be the name of a variant{also} or a table of variant, T, cycle, rank, "
             f"got {shorten(value)}"

@@ -130,7 +130,7 @@ class Observed:
     # --- which member
 
     @property
-    def is_set(self) -> bool:
+    def is_best_T(self) -> bool:
         """Return whether the observable is the best T itself."""
         return self.family.pick == "set"
 
@@ -186,7 +186,7 @@ class Observed:
     @property
     def has_distribution(self) -> bool:
         """Return whether single realizations have a value."""
-        return not self.is_set and self.measure.distribution
+        return not self.is_best_T and self.measure.distribution
 
     @cached_property
     def _rare_events(self) -> RareEvents:
@@ -218,22 +218,22 @@ class Observed:
         """
         found = self.unwidened_mean(confidence)
         certain = self.measure.numerator == self.measure.denominator
-        if self.is_set or not self.noisy or certain or found.too_small:
+        if self.is_best_T or not self.noisy or certain or found.too_small:
             return found
         found = replace(self._rare_events.widen(found), events=None)
         if any(self._is_unmet(*part) for part in self.measure.parts):
             found = replace(found, low=-math.inf, high=math.inf)
         return found.bounded(self.measure.lower_bound)
 
-    def _is_unmet(self, form: LinearForm, quiet: int | None) -> bool:
+    def _is_unmet(self, form: LinearForm, noise_free: int | None) -> bool:
         """Return whether no realization shows what noise does to a part: no interval then."""
         moments = self._cross_moments.moments(form.vector(self.family.columns))
         same = moments.count * moments.xx == moments.x * moments.x
-        return same and (quiet is None or moments.x == moments.count * quiet)
+        return same and (noise_free is None or moments.x == moments.count * noise_free)
 
     def unwidened_mean(self, confidence: float = 0.95) -> Estimate:
         """Return the mean with an interval not widened for few rare events, nor for a bound."""
-        if self.is_set:
+        if self.is_best_T:
             chosen = self.confidence_set(confidence)
             low, high = float(min(chosen)), float(max(chosen))
             return Estimate(low, low, high, confidence, self.realizations)
@@ -244,7 +244,7 @@ class Observed:
 
     def standard_error(self) -> float:
         """Return the standard error of the mean; NaN for one realization."""
-        if self.is_set:
+        if self.is_best_T:
             return math.nan
         below = self.measure.denominator
         if isinstance(below, LinearForm):

@@ -398,7 +398,7 @@ def _half_width(target: Target, estimate: Estimate) -> float:
 
 
 def _wants_events(target: Target, observed: Observed, noisy: bool) -> bool:
-    return noisy and target.statistic == "mean" and not observed.is_set
+    return noisy and target.statistic == "mean" and not observed.is_best_T
 
 
 class UndersampledNoise(NamedTuple):
@@ -465,7 +465,7 @@ def undersampled_noise(
     A source's hits add to a completion; what they add to a measure follows from its coefficients.
     Where the width is infinite, the interval says itself that too little was met.
     """
-    if observed.is_set or not math.isfinite(half_width):
+    if observed.is_best_T or not math.isfinite(half_width):
         return []
     measure, columns, n = observed.measure, observed.measure.columns, observed.realizations
     variants = {column.variant for column in columns}

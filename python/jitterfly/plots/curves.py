@@ -312,8 +312,8 @@ def _handles(shown: Curves, looks: dict[str, style.Look], crowded: bool) -> list
     """The legend of the lines: those of a best T have no 95 % intervals, but sets of T."""
     known = [(name, f) for row in shown.rows for cell in row for name, line in cell.lines.items()
              for f in line if f is not None]  # fmt: skip
-    sets = {name for name, f in known if f.is_set}
-    means = {name for name, f in known if not f.is_set}
+    sets = {name for name, f in known if f.is_best_T}
+    means = {name for name, f in known if not f.is_best_T}
     banded = {name for name, f in known if f.quantiles}
     ranges = {name: of_interval([f for n, f in known if n == name]) for name in looks}
     picked = [{n: look for n, look in looks.items() if n in of} for of in (means, banded, sets)]
@@ -342,7 +342,7 @@ def _draw_curves(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], cro
         x = np.array(cell.x.positions, dtype=float)
         step = float(np.diff(np.unique(x)).min()) if len(x) > 1 else 1.0
         bar = None
-        is_set = any(f is not None and f.is_set for f in summaries)
+        is_best_T = any(f is not None and f.is_best_T for f in summaries)
         if crowded:  # ranges side by side: bands over each other are one area
             step = max(step, float(np.ptp(x)) / (2 * len(x)))  # where a few are close together
             points = 72 * style.inches_across(axes)
@@ -350,9 +350,9 @@ def _draw_curves(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], cro
             bar = min(widest, 0.5 * points / (len(x) * len(cell.lines)))
             apart = min(_SPREAD * step / len(cell.lines), farthest * float(np.ptp(x) or 1) / points)
             x = x + apart * (number + 0.5 - 0.5 * len(cell.lines))
-        elif is_set and len(cell.lines) > 1:  # whole numbers often fall onto each other
+        elif is_best_T and len(cell.lines) > 1:  # whole numbers often fall onto each other
             x = x + looks[name].shift * step
-        if is_set:
+        if is_best_T:
             axes.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         draw_series(axes, x, summaries, looks[name], bar, joined=not cell.named)
 
@@ -360,7 +360,7 @@ def _draw_curves(axes: Axes, cell: CurvePanel, looks: dict[str, style.Look], cro
 def _scale(row: list[Axes], cells: list[CurvePanel], unit: str) -> None:
     """Make the axis logarithmic where the values of a row span much."""
     summaries = [f for cell in cells for line in cell.lines.values() for f in line if f is not None]
-    if any(f.is_set for f in summaries):
+    if any(f.is_best_T for f in summaries):
         return
     values = [v for f in summaries for v in (float(f.mean.value), *(f.quantiles or ()))]
     style.scale_axes(row, values, unit)
@@ -440,7 +440,7 @@ def _numbers_of(results: Results, name: str) -> list[CellSummary]:
 def _axis_label(results: Results, row: list[str]) -> str:
     """The label of a row's axis."""
     known = [f for name in row for f in _numbers_of(results, name)]
-    if known and known[0].is_set:
+    if known and known[0].is_best_T:
         return "smallest T not told from the best"
     kinds = {kind_of(results.study, name).replace("_", " ") for name in row}
     what = f"mean {kinds.pop()}".rstrip() if len(kinds) == 1 else "mean"
@@ -499,7 +499,8 @@ def draw_each_cycle(results: Results, observable: str | None = None) -> Figure:
         # Completions grow along the cycles, which asks for no logarithm; cells may differ by much.
         ends = [means[np.isfinite(means)][-1:] for means in map(_means, lines)]
         style.scale_axes([panel], np.concatenate(ends), last[0].unit if last else "")
-        cut |= kind_of(results.study, name) == "cycle_time" and _cut(panel, lines, banded)
+        if kind_of(results.study, name) == "cycle_time":
+            cut |= _show_inner_cycles(panel, lines, banded)
         panel.set_ylabel(kind_of(results.study, name).replace("_", " "))
         style.panel_title(panel, name.replace("_", " "))
     axes[-1, 0].set_xlabel("cycle")
@@ -525,11 +526,12 @@ def _means(summaries: Sequence[CellSummary | None]) -> np.ndarray:
     )
 
 
-def _cut(panel: Axes, lines: Sequence[Sequence[CellSummary | None]], banded: bool) -> bool:
+def _show_inner_cycles(
+    panel: Axes, lines: Sequence[Sequence[CellSummary | None]], banded: bool
+) -> bool:
     """Give the axis to the cycles between the first and the last, if those lie far from them."""
-    there = [
-        [summary for summary in summaries if summary is not None] for summaries in lines
-    ]  # ends of its own
+    # Each line has a first and a last cycle of its own.
+    there = [[summary for summary in summaries if summary is not None] for summaries in lines]
     inner = [summary for summaries in there for summary in summaries[1:-1]]
     if not inner:
         return False

@@ -43,7 +43,7 @@ class CellSummary:
     """Mean with interval; median and 5-95 % range.
 
     `quantiles` is None for what single realizations do not have (a recovery, the best T). `T` is
-    the one that was chosen by the data; with `is_set` the observable is the best T itself.
+    the one that was chosen by the data; with `is_best_T` the observable is the best T itself.
 
     `unseen` is what the mean may lack, in words: noise that too few realizations met. Its interval
     allows for that.
@@ -57,7 +57,7 @@ class CellSummary:
     T: int | None
     mean: Estimate
     quantiles: tuple[float, float, float] | None
-    is_set: bool = False
+    is_best_T: bool = False
     statistic: str = "mean"
     unseen: str = ""
 
@@ -75,7 +75,7 @@ class CellSummary:
             spread = low, middle, high
         unit = "" if statistic == "win probability" else observed.unit
         T, count = observed.T, observed.realizations
-        return cls(unit, count, T, mean, spread, observed.is_set, statistic, unseen)
+        return cls(unit, count, T, mean, spread, observed.is_best_T, statistic, unseen)
 
     @property
     def is_target(self) -> bool:

@@ -638,8 +638,11 @@ def _header(cells: list[CellResults], name: str) -> list[str]:
     return [f"{title}\n{what}" for what in ("median", "5-95 %", "mean")]
 
 
-def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> list[str]:
-    """Median, 5-95 %, mean; or the mean alone; `wanted`: with an interval, whatever it is."""
+def _texts(summary: CellSummary | None, columns: int, is_target: bool = False) -> list[str]:
+    """Return median, 5-95 %, mean; or the mean alone, which the best T has without interval.
+
+    With `is_target`, for the column of a target, it has one.
+    """
     if summary is None:
         return ["-"] * columns
     scale = _MICRO if summary.unit == "s" else 1.0
@@ -647,8 +650,8 @@ def _texts(summary: CellSummary | None, columns: int, wanted: bool = False) -> l
     unknown = math.isinf(mean.low) and math.isinf(mean.high)
     if math.isnan(mean.value) or (unknown and not (summary.quantiles or summary.is_target)):
         return ["-"]
-    if summary.is_set and not summary.is_target:
-        return [show(mean) if wanted else f"{mean.value:.0f}"]
+    if summary.is_best_T and not summary.is_target:
+        return [show(mean) if is_target else f"{mean.value:.0f}"]
     if summary.quantiles is None:
         return [show(mean)]
     first, middle, last = (show_digits(scale * q) for q in summary.quantiles)

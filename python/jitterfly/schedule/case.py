@@ -369,38 +369,36 @@ def _without_noise(case: ScheduleCase) -> ScheduleCase:
 
     That is the order without noise, also where each realization has its own (``order="arrival"``).
     """
-    quiet = copy.copy(case)  # nothing to check again
-    object.__setattr__(quiet, "noise", ())
+    without = copy.copy(case)  # nothing to check again
+    object.__setattr__(without, "noise", ())
     if case.speed is None:  # without which the order of arrival is no other one
-        object.__setattr__(quiet, "order", "noise-free")
-    return quiet
+        object.__setattr__(without, "order", "noise-free")
+    return without
 
 
 _MAX_PLANNED = 2**26  # operations in all plans that are kept: 2 GB
 _plans: dict[ScheduleCase, core.SchedulePlan] = {}  # of cases without noise, the oldest first
 
 
-def _plan(quiet: ScheduleCase) -> core.SchedulePlan:
-    """The order of operations. Variants of a cell take turns, so that several are kept."""
-    plan = _plans.pop(quiet, None)
+def _plan(case: ScheduleCase) -> core.SchedulePlan:
+    """The order of operations of a case without noise; as variants take turns, several are kept."""
+    plan = _plans.pop(case, None)
     if plan is None:
-        schedule = quiet.read()
-        compiled = plan_schedule(
-            schedule, quiet.network, (), schedule.marks, quiet.speed, quiet.order
-        )
+        schedule = case.read()
+        compiled = plan_schedule(schedule, case.network, (), schedule.marks, case.speed, case.order)
         plan = compiled.plan
         if parent_process() is None:  # workers repeat nothing
             warn_of_short_receives(schedule, plan)
-    _plans[quiet] = plan
+    _plans[case] = plan
     while len(_plans) > 1 and sum(one.size.operations for one in _plans) > _MAX_PLANNED:
         del _plans[next(iter(_plans))]
     return plan
 
 
 @lru_cache(maxsize=16)
-def _costs(quiet: ScheduleCase) -> list[LevelCosts]:
+def _costs(case: ScheduleCase) -> list[LevelCosts]:
     """Return the costs of messages on each level of the network."""
-    return costs_of_levels(quiet.read(), quiet.network)
+    return costs_of_levels(case.read(), case.network)
 
 
 @lru_cache(maxsize=16)
@@ -417,22 +415,22 @@ def _compiled(case: ScheduleCase) -> CompiledSchedule:
 
 
 @lru_cache(maxsize=4096)
-def _noise_free(quiet: ScheduleCase) -> tuple[int, ...]:
+def _noise_free(case: ScheduleCase) -> tuple[int, ...]:
     """Return when marks and the end are reached without noise, in ticks."""
-    plan = _plan(quiet)
+    plan = _plan(case)
     return (*plan.reached, plan.completion)
 
 
 @lru_cache(maxsize=4096)
-def _max_work(quiet: ScheduleCase, positive: bool) -> MaxWork:
-    return max_work(quiet.read(), quiet.network, positive=positive)
+def _max_work(case: ScheduleCase, positive: bool) -> MaxWork:
+    return max_work(case.read(), case.network, positive=positive)
 
 
 @lru_cache(maxsize=4096)
-def _why_speed_is_ineffective(quiet: ScheduleCase) -> str:
-    return "" if quiet.speed is None else why_speed_is_ineffective(quiet.speed, quiet.read())
+def _why_speed_is_ineffective(case: ScheduleCase) -> str:
+    return "" if case.speed is None else why_speed_is_ineffective(case.speed, case.read())
 
 
 @lru_cache(maxsize=4096)
-def _expected_work(quiet: ScheduleCase) -> ExpectedWork:
-    return expected_work(quiet.read(), _plan(quiet))
+def _expected_work(case: ScheduleCase) -> ExpectedWork:
+    return expected_work(case.read(), _plan(case))

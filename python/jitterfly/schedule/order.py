@@ -190,7 +190,7 @@ def check_order(
     """
     if not chosen:
         return None
-    quiet = on_arrival = int(compiled.plan.completion)
+    noise_free = on_arrival = int(compiled.plan.completion)
     if speed is not None:
         levels = costs_of_levels(schedule, network)
         program = compile_program(schedule, network, levels, (), speed)
@@ -205,7 +205,7 @@ def check_order(
         )
         same += bool(np.array_equal(fixed, free))
         differences[i] = (_last(free) - _last(fixed)) / TICKS_PER_SECOND
-        added[i] = (_last(fixed) - quiet) / TICKS_PER_SECOND
+        added[i] = (_last(fixed) - noise_free) / TICKS_PER_SECOND
     fair, others = slice(first), slice(first, None)
     # A time has a part that is the same in both orders, perhaps times a factor, and one of its own.
     # The longest ones of one order are long by their own part, too, of which another knows nothing.
@@ -213,13 +213,13 @@ def check_order(
     if first > 1 and of_all > 0:
         spread = np.std(added[fair] + differences[fair]) - np.std(added[fair])
         own = min(max(float(np.var(differences[fair]) - spread**2) / 2 / of_all, 0.0), 1.0)
-    excess = added - (float(ticks.mean()) - quiet) / TICKS_PER_SECOND
+    excess = added - (float(ticks.mean()) - noise_free) / TICKS_PER_SECOND
     unchosen = differences + own * excess
     of_first = unchosen if are_longest else differences
     return OrderCheck(
         len(chosen), same, first, _mean(of_first[fair]), _mean(added[fair]),
         _mean(unchosen[others]), _mean(added[others]), float(np.abs(differences).max()),
-        (on_arrival - quiet) / TICKS_PER_SECOND,
+        (on_arrival - noise_free) / TICKS_PER_SECOND,
     )  # fmt: skip
 
 

@@ -248,8 +248,8 @@ class ScheduleResult(Answer):
 
     def slowdown(self, confidence: float = 0.95) -> Estimate:
         """Mean run time over that without noise; NaN where that is 0: the schedule does nothing."""
-        quiet = self.noise_free or math.nan
-        return changed(self.mean(confidence), lambda time: time / quiet)
+        noise_free = self.noise_free or math.nan
+        return changed(self.mean(confidence), lambda time: time / noise_free)
 
     def noise_share(self) -> float | None:
         """The share of CPU time that the noise takes; None where it is all, or not one number.
@@ -285,16 +285,16 @@ class ScheduleResult(Answer):
     def mark_rows(self, confidence: float = 0.95) -> list[MarkRow]:
         """A row for each mark."""
         times, since = from_ticks(self.mark_ticks), from_ticks(self.iteration_ticks)
-        quiet = from_ticks(self.mark_ticks_noise_free)
-        steps, until = np.diff(quiet, prepend=0.0), self._work_until()
+        noise_free = from_ticks(self.mark_ticks_noise_free)
+        steps, until = np.diff(noise_free, prepend=0.0), self._work_until()
         between = np.diff(until, prepend=0, axis=0)
         rows = []
         for i, name in enumerate(self.marks):
-            p50, p99, *_ = self._quantiles(times[:, i], float(quiet[i]), confidence)
+            p50, p99, *_ = self._quantiles(times[:, i], float(noise_free[i]), confidence)
             since_p50, since_p99, *_ = self._quantiles(since[:, i], float(steps[i]), confidence)
             rows.append(MarkRow(
-                name, float(quiet[i]), float(steps[i]),
-                self._mean(times[:, i], quiet[i], confidence, until[i]), p50, p99,
+                name, float(noise_free[i]), float(steps[i]),
+                self._mean(times[:, i], noise_free[i], confidence, until[i]), p50, p99,
                 self._mean_between(since[:, i], float(steps[i]), between[i], confidence),
                 since_p50, since_p99,
             ))  # fmt: skip
@@ -377,9 +377,11 @@ class ScheduleResult(Answer):
         """Describe all iterations together, and the slowest on average."""
         if not self.marks:
             return []
-        reached, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
+        reached, noise_free = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
         until = self._work_until()
-        first, last = (self._mean(reached[:, i], float(quiet[i]), work=until[i]) for i in (0, -1))
+        first, last = (
+            self._mean(reached[:, i], float(noise_free[i]), work=until[i]) for i in (0, -1)
+        )
         count = len(self.marks)
         rows = [("marks", f"{count:,}, the last one ({self.marks[-1]}) at {show(last, SECONDS)}")]
         if count == 1:
@@ -387,7 +389,7 @@ class ScheduleResult(Answer):
         rows.append((f"first mark ({self.marks[0]})", f"at {show(first, SECONDS)}"))
         between = from_ticks(self.iteration_ticks[:, 1:])
         # Iterations of one realization depend on each other: its mean is one sample.
-        alone = float(quiet[-1] - quiet[0]) / (count - 1)
+        alone = float(noise_free[-1] - noise_free[0]) / (count - 1)
         work = until[-1] - until[0]
         mean = self._mean_between(between.mean(axis=1), alone, work, count=count - 1)
         slowest = int(np.argmax(between.mean(axis=0)))
@@ -568,9 +570,9 @@ class ScheduleResult(Answer):
         coordinates = {"realization": ("realization", numbers, {"long_name": "realization"})}
         if self.marks:
             reached = "time at which a mark is reached"
-            times, quiet = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
+            times, noise_free = from_ticks(self.mark_ticks), from_ticks(self.mark_ticks_noise_free)
             data["mark_time"] = (("realization", "mark"), times, _in_seconds(reached))
-            data["mark_noise_free"] = ("mark", quiet, _in_seconds(f"{reached}, without noise"))
+            data["mark_noise_free"] = ("mark", noise_free, _in_seconds(f"{reached}, without noise"))
             coordinates["mark"] = ("mark", np.array(self.marks), {"long_name": "mark"})
         attributes = {
             "title": self.title(),

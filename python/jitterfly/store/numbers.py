@@ -116,7 +116,7 @@ def rows(store: Readable, confidence: float = 0.95) -> Iterator[Row]:
         data = store.data(cell, decision.realizations)
         for family in store.families(cell).values():
             observed = Observed(family, data, cell.varies(family))
-            measure, T = observed.measure, None if observed.is_set else observed.T
+            measure, T = observed.measure, None if observed.is_best_T else observed.T
             for statistic in names:
                 if statistic == WINS and not (measure.is_ratio and measure.distribution):
                     continue
