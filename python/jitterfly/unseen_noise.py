@@ -363,7 +363,7 @@ class RecordedNoise(NamedTuple):
         return float(most) / TICKS_PER_SECOND
 
     def apart_from(self, other: RecordedNoise) -> RecordedNoise:
-        """Return those that the other ones do not replay, too; not the same with other fields."""
+        """Return these without recordings that are in the other ones, too, however replayed."""
         known = {one.recording for one in other.sources}
         own = tuple(one for one in self.sources if one.recording not in known)
         rest = tuple(one for one in self.sources if one not in own)

@@ -779,7 +779,9 @@ def _shown_ratio(candidate: RankedCandidate) -> str:
     ratio = candidate.ratio
     if not candidate.versus:
         return ""
-    return _shown(ratio if ratio.low > 0 else replace(ratio, low=-math.inf), neutral=1)
+    if ratio.low <= 0:  # no ratio of times is: the interval has no lower end
+        ratio = replace(ratio, low=-math.inf)
+    return _shown(ratio, neutral=1)
 
 
 def _above_one(value: float) -> str:

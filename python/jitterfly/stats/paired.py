@@ -302,6 +302,7 @@ class PairedQuantiles:
 
     def above(self, factor: float = 1.0, plus: float = 0.0) -> bool:
         """Return whether the samples show a's quantile above ``factor * that of b + plus``."""
+        # Realizations just inside of the quantile are counted, as there are more than outside.
         if self.q < 0.5:
             return self._reference_b.under(self.b, lambda t: (t - plus) / factor)
         return self._reference_a.over(self.a, lambda t: factor * t + plus)
@@ -311,8 +312,6 @@ class PairedQuantiles:
         if self.q < 0.5:
             return self._reference_a.under(self.a, lambda t: factor * t + plus)
         return self._reference_b.over(self.b, lambda t: (t - plus) / factor)
-
-    # The counts are of realizations just inside the quantile, where there are more than outside.
 
     @cached_property
     def _reference_a(self) -> _ReferenceSample:

@@ -264,7 +264,7 @@ class Axis:
             if not good or not value > 0 or not math.isfinite(value):
                 raise ValueError(f"{where}.values must be numbers above 0, got {shorten(value)}")
             made.append(AxisValue(str(value), Frozen(), value))
-        axis = cls.__new__(cls)
+        axis = cls.__new__(cls)  # without __init__, which would read the values again
         axis._put(name, made, rule=" ".join(rule.split()), by=fields)
         return axis
 
@@ -301,7 +301,7 @@ class Axis:
         where = f"axes.{self.name}.choose"
         labels = [value.label for value in self.values]
         chosen = {label_named(name, labels, where) for name in listed(names, where)}
-        axis = Axis.__new__(Axis)
+        axis = Axis.__new__(Axis)  # without __init__, which would read the values again
         values = [value for value in self.values if value.label in chosen]
         axis._put(self.name, values, self.path, self.rule, self.by)
         return axis
