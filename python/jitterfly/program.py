@@ -495,14 +495,10 @@ def ranks_of_rows(case: Collective) -> npt.NDArray[np.int64]:
     """
     if case.observe == "rank 0":
         return np.ones(len(case.completions()), dtype=np.int64)
-    of_step = [_ranks_in_row(step, case.ranks) for step in case.compiled_steps.steps]
+    power, steps = power_below(case.ranks), case.compiled_steps.steps
+    of_step = [power if step.kind in (ENTER, EXCHANGE) else case.ranks for step in steps]
     rows = rows_of_steps(case, case.observe == "rounds")
     return np.tile(np.array(of_step, dtype=np.int64), (case.cycles, 1))[rows >= 0]
-
-
-def _ranks_in_row(step: Step, ranks: int) -> int:
-    """Return how many ranks have a time in the row of a step."""
-    return power_below(ranks) if step.kind in (ENTER, EXCHANGE) else ranks
 
 
 def row_count(case: Collective, *, every_row: bool) -> int:

@@ -494,7 +494,10 @@ class SlowdownQuestion(CollectiveQuestion):
         if others:
             row = _allow_for_resampled(row, case, np.array(others))
         unmet = unmet_of(case, sampled)
-        row = _allow_for_unmet(allow_for_recordings(row, sampled, case), unmet)
+        row = allow_for_recordings(row, sampled, case)
+        # What the mean may lack is no error of sampling, but a bound.
+        mean = row.mean.lacking(undersampling_bound(unmet))
+        row = row._replace(mean=mean, slowdown=over_noise_free(mean, row.noise_free))
         return row, [float(times.mean()) for times in others], unmet, result.samples[:, -1]
 
 
@@ -521,12 +524,6 @@ def _resampled(case: Case, number: int) -> Case:
         for one in case.noise
     ]
     return dataclasses.replace(case, noise=noise)
-
-
-def _allow_for_unmet(row: SlowdownRow, unmet: Sequence[SourceHits]) -> SlowdownRow:
-    """A row whose mean may be higher by what it may lack: no error of sampling, but a bound."""
-    mean = row.mean.lacking(undersampling_bound(unmet))
-    return row._replace(mean=mean, slowdown=over_noise_free(mean, row.noise_free))
 
 
 def _allow_for_resampled(

@@ -275,7 +275,8 @@ def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[
     text = [told for one in traces if (told := one.misfit(node, work.ranks))]
     for one in traces:
         text += one.doubts(work.ranks, work.met(one), work.cycles)
-    measured = [i for i, one in enumerate(noise) if _is_of_measured_messages(one)]
+    measured = [i for i, one in enumerate(noise)
+                if isinstance(one, MessageNoise) and isinstance(one.delay, Empirical)]  # fmt: skip
     if traces and measured:
         text.append(
             f"{name_in_case(measured[0], 'message')} has measured times, and a recording is "
@@ -284,11 +285,6 @@ def doubts_of(noise: Sequence[Noise], network: Network, work: RankWork) -> list[
             "has none of it"
         )
     return text
-
-
-def _is_of_measured_messages(noise: Noise) -> bool:
-    """Return whether the delays of messages are samples of a measurement."""
-    return isinstance(noise, MessageNoise) and isinstance(noise.delay, Empirical)
 
 
 def place_noise(noise: tuple[Noise, ...], network: Network, ranks: int) -> tuple[Noise, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
@@ -33,7 +33,7 @@ from ..answer import (
     show_time,
     units_of,
 )
-from ..case import Case, begins_after, check_effective, warn_of_late_noise
+from ..case import begins_after, check_effective, warn_of_late_noise
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
 from ..fields import (
@@ -815,12 +815,6 @@ def _aligned(
     return text
 
 
-def _cases(question: Question) -> Iterator[Case]:
-    """The cases of all candidates, cell by cell."""
-    for cell in question.cells:
-        yield from (one.case for one in fitting_candidates(question, *cell)[0])
-
-
 def search(question: Question, *, started: float | None = None) -> Advice:
     """Find which algorithm of a collective to use on a machine with noise.
 
@@ -857,7 +851,8 @@ def search(question: Question, *, started: float | None = None) -> Advice:
     # `started` is the time.monotonic() that `seconds` count from.
     begun = time.monotonic() if started is None else started
     # One rank alone does nothing, under noise or not.
-    several = (case for case in _cases(question) if case.ranks > 1)
+    several = (one.case for cell in question.cells
+               for one in fitting_candidates(question, *cell)[0] if one.case.ranks > 1)  # fmt: skip
     # Candidates are compared on the same noise: it must hit more than forwards of some of them.
     check_effective(several, len(question.noise), trailing=False)
     may_be_late = all(begins_after(noise, 0.0) for noise in question.noise)

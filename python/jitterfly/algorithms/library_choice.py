@@ -301,11 +301,6 @@ def _by_doubling(machine: _Machine) -> dict[str, Any]:
     return {"allgather": "recursive_doubling"}
 
 
-def _by_xor(machine: _Machine) -> dict[str, Any]:
-    """Return the field of an algorithm whose pairs exchange blocks (powers of two of ranks)."""
-    return {"partners": "xor"}
-
-
 def _to_all(machine: _Machine) -> dict[str, Any]:
     """A tree in which the root has all other ranks below it."""
     return {"radix": max(machine.ranks, 2)}
@@ -423,7 +418,7 @@ _NEAREST: dict[tuple[str, str, str], tuple[str, _Fields, str]] = {
         "2, 4, ..."),
     ("MPICH", "broadcast", "scatter_recursive_doubling_allgather"): ("scatter_allgather_broadcast",
         _by_doubling, ""),
-    ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", _by_xor, ""),
+    ("MPICH", "alltoall", "pairwise"): ("pairwise_alltoall", lambda _: {"partners": "xor"}, ""),
     ("NCCL", "broadcast", "Ring"): ("chain_broadcast", _in_buffers, ""),
     ("NCCL", "reduce", "Ring"): ("chain_reduce", _in_buffers, ""),
 }  # fmt: skip

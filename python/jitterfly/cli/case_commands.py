@@ -312,7 +312,8 @@ def _run_explain(chosen: argparse.Namespace) -> None:
     from ..schedule.schedule import looks_like_schedule
 
     if chosen.file is not None and looks_like_schedule(chosen.file):
-        _explain_schedule(chosen)
+        refuse_options(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
+        _explain_path(chosen, chosen.file, {"network": DEFAULT_NETWORK})
         return
     started = time.monotonic()
     check_files(chosen, _FILES)
@@ -370,12 +371,6 @@ def _add_schedule_options(parser: argparse.ArgumentParser) -> None:
 def _check_case_options(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `explain` was given options of a schedule for a case."""
     refuse_options(chosen, _OF_EXPLAINED, "is for a schedule (APP.goal)", "a case is given")
-
-
-def _explain_schedule(chosen: argparse.Namespace) -> None:
-    """Explain the schedule that `chosen.file` names."""
-    refuse_options(chosen, _OF_CASES, "is for a case", f"{chosen.file} is a schedule")
-    _explain_path(chosen, chosen.file, {"network": DEFAULT_NETWORK})
 
 
 def _explain_cell(chosen: argparse.Namespace, case: Workload, seed: int, where: str) -> None:

@@ -193,7 +193,8 @@ def curves(results: Results, names: list[str], most_columns: int) -> Curves:
     each variant, a variant is one line in all of them.
     """
     panels = results.panels()
-    others = _other_axes(results)
+    axes = figures.axis_values(results.study)
+    others = {axis: v for axis, v in axes.items() if axis != results.axis and len(v) > 1}
     by = ""  # the axis whose values are the lines
     if len(others) > 1 or (others and len(panels) > _FEW_PANELS):
         fitting = [axis for axis in others if len(others[axis]) <= MAX_LINES]
@@ -232,11 +233,6 @@ def _labels(results: Results, names: list[str], *, of_variants: bool) -> dict[st
     if of_variants and all(variants) and len(set(variants)) == len(variants):
         return dict(zip(names, variants, strict=True))
     return {name: name.replace("_", " ") for name in names}
-
-
-def _other_axes(results: Results) -> dict[str, list[object]]:
-    values = figures.axis_values(results.study)
-    return {a: v for a, v in values.items() if a != results.axis and len(v) > 1}
 
 
 def _by_kind(results: Results, names: list[str]) -> dict[str, list[str]]:

@@ -202,7 +202,8 @@ def _place_texts(
     else:
         lines = [wrapped(text, 2.0, 9, 2) for text in texts]
         high = max(lines_of(text) for text in lines)
-        slant = next((angle for angle in (20, 40, 60) if _slanted(room, angle) >= high), 90)
+        # At an angle, as many lines of text have room between ticks that are `room` inches apart.
+        slant = next((a for a in (20, 40, 60) if room * np.sin(np.radians(a)) / _LINE >= high), 90)
         if slant == 90:
             lines = [wrapped(text, 2.0, 9, 1) for text in texts]
     shown = some_places(len(positions), int(-(-_LINE // room)) if slant == 90 else 1)
@@ -211,11 +212,6 @@ def _place_texts(
     for label in axes.get_xticklabels():
         label.set(rotation=slant, parse_math=False, ha="center" if slant in (0, 90) else "right",
                   rotation_mode="default" if slant in (0, 90) else "anchor")  # fmt: skip
-
-
-def _slanted(room: float, angle: float) -> float:
-    """The lines of text that have room between ticks this many inches apart, at an angle."""
-    return float(room * np.sin(np.radians(angle)) / _LINE)
 
 
 def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:

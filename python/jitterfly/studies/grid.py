@@ -287,7 +287,8 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
                         for axis in study.axes
                     }
                 )
-        cell = Cell(index, labels, coordinates, tuple(cases), *_highest_and_sum(cases))
+        costs = [variant.case.rank_rounds() for variant in cases]
+        cell = Cell(index, labels, coordinates, tuple(cases), max(costs), sum(costs))
         _check_variants_differ(cell)
         other = owner.setdefault(tuple(one.hash for one in cases), cell.name)
         if other != cell.name:
@@ -357,12 +358,6 @@ def _settings_without_effect(kind: str, number: int) -> Mapping[str, Any]:
             "the source that is switched off stand last of its kind"
         )
     return fields
-
-
-def _highest_and_sum(variants: Sequence[VariantCase]) -> tuple[int, int]:
-    """Return the rank-rounds of the largest variant, and of all together."""
-    costs = [variant.case.rank_rounds() for variant in variants]
-    return max(costs), sum(costs)
 
 
 def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
