@@ -1,4 +1,4 @@
-"""What samples do not show: noise too rare to be met; a recording that is scarce, or another one.
+"""The rules for what samples do not show: noise too rare to be met, and scarce recordings.
 
 A sample can not tell of noise that it did not meet beside other, more frequent noise. The case can:
 it knows how often each of its sources hits, and for how long (`expected_hits` of each, in noise/).
