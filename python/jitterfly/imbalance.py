@@ -6,7 +6,6 @@ realization draws anew is noise: arrivals are `LateArrival`, speeds `SpeedNoise`
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import field
@@ -36,7 +35,7 @@ from .fields import (
 )
 from .files import read_text
 from .find_noise_files import FileField, FileName
-from .syntax import read_part, read_share
+from .syntax import read_number, read_part
 from .units import (
     LONGEST_TICKS,
     TICKS_PER_SECOND,
@@ -386,6 +385,11 @@ class DrawnSpeed(Speed, kind="drawn"):
         return np.repeat(found, self.node_ranks)[:ranks]
 
 
+class _Share(Converted[RealOrText, float]):
+    def __init__(self) -> None:
+        super().__init__("float | str")
+
+
 @frozen_dataclass()
 class SlowShare(Speed, kind="slow_share"):
     """A share of the nodes is slow: each with that probability, drawn once for all realizations.
@@ -394,8 +398,8 @@ class SlowShare(Speed, kind="slow_share"):
     ----------
     factor : float
         How much longer, above 0.
-    share : float
-        Of the nodes, on average, from 0 to 1.
+    share : float or str
+        Of the nodes, on average, from 0 to 1: 0.01 or "1%".
     node_ranks : int
         Consecutive ranks that are a node; 1: each by itself.
     seed : int
@@ -408,7 +412,7 @@ class SlowShare(Speed, kind="slow_share"):
     """
 
     factor: RealField
-    share: RealField
+    share: _Share
     node_ranks: IntField = IntField(1)
     seed: IntField = IntField(0)
 
@@ -425,11 +429,6 @@ class SlowShare(Speed, kind="slow_share"):
 class _Places(Converted[PlacesLike, tuple[int, ...]]):
     def __init__(self) -> None:
         super().__init__("list of int")
-
-
-class _Share(Converted[RealOrText, float]):
-    def __init__(self) -> None:
-        super().__init__("float | str")
 
 
 class _Factors(Converted[FloatsLike, tuple[float, ...]]):
@@ -822,8 +821,6 @@ class OnShare(Hosts, kind="share"):
     seed: IntField = IntField(0)
 
     def __post_init__(self) -> None:
-        if isinstance(self.share, str):
-            object.__setattr__(self, "share", read_share(self.share, "share", 0, math.inf))
         _check_drawn(self, "share", 1)
 
     def acts_on(self, ranks: int) -> npt.NDArray[np.bool_]:
@@ -1000,6 +997,8 @@ def _ticks_of_ranks(times: npt.NDArray[np.float64], ranks: int, cycles: int, nam
 
 def _check_drawn(speed: Component, name: str, high: int) -> None:
     """Check what nodes' factors are drawn with: a number from 0 to `high`, node_ranks and seed."""
+    if name == "share" and isinstance(share := getattr(speed, name), str):
+        object.__setattr__(speed, name, read_number(share, name))
     _check_number(speed, name, high)
     for own, low, most in (("node_ranks", 1, MAX_RANKS), ("seed", 0, 2**32 - 1)):
         object.__setattr__(speed, own, check_integer(getattr(speed, own), own, low, most))

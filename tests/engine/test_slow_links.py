@@ -118,7 +118,7 @@ def test_formula_of_recursive_doubling_with_one_slow_card(kind, of_L, of_G):
 
 
 def test_a_share_of_the_nodes_is_drawn_once():
-    slow = jf.imbalance.SlowShare(4, share=0.01, node_ranks=8, seed=5)
+    slow = jf.imbalance.SlowShare(4, share="1%", node_ranks=8, seed=5)
     found = slow.of_ranks(80_000)
     assert set(found.tolist()) == {1.0, 4.0}
     nodes = found.reshape(-1, 8)
