@@ -237,18 +237,18 @@ class Table:
 
     def lines(self) -> list[str]:
         """Return the table as aligned lines of text; headings are wrapped if it then fits."""
-        lines = aligned(self.texts(), self.left)
+        heads, rows, _ = self._texts()
+        lines = aligned([*[heads] * any(heads), *rows], self.left)
         if max(map(len, lines), default=0) <= _WIDTH:
             return lines
-        heads, rows, _ = self._texts()
         widths = [max(map(len, cells)) for cells in zip([""] * len(heads), *rows, strict=True)]
+        widest = ["0" * width for width in widths]  # a row in place of all: only its width counts
         for room in range(max(map(len, heads)), -1, -1):  # no more lines of headings than it takes
             wrapped = (textwrap.wrap(head, (width + room) or 1, break_long_words=False)
                        for head, width in zip(heads, widths, strict=True))  # fmt: skip
             broken = ["\n".join(head).replace(",\n", "\n") for head in wrapped]
-            narrow = aligned([*[broken] * any(broken), *rows], self.left)
-            if max(map(len, narrow)) <= _WIDTH:
-                return narrow
+            if max(map(len, aligned([broken, widest]))) <= _WIDTH:
+                return aligned([broken, *rows], self.left)
         return lines
 
     def html(self) -> str:
