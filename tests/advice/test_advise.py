@@ -377,6 +377,7 @@ def test_realizations_are_the_limit():
     )
 
 
+@pytest.mark.timing
 def test_seconds_are_the_limit():
     """A budget that is over after the first look of the first cells."""
     found = jf.advise("2^8..2^14", network=MACHINE, noise=NOISE, seconds=0.05, within=0.0,

@@ -46,6 +46,7 @@ def slow(monkeypatch, seconds, stop_at=math.inf):
     return asked
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("noise", [NOISE, ()], ids=["noise", "quiet"])
 def test_noise_free_times_are_within_the_seconds(monkeypatch, noise):
     asked = slow(monkeypatch, 0.2)
@@ -88,6 +89,7 @@ def test_one_cell_that_was_stopped_shows_the_times_it_has(monkeypatch):
     assert any(TREES[0] in line and line.endswith("without noise") for line in text)
 
 
+@pytest.mark.timing
 def test_the_engine_stops_within_a_realization():
     """Of so many ranks one realization takes seconds; 0.3 of them are given."""
     question = Question(3 * 2**23, network=MACHINE, noise=NOISE, seconds=0.3, candidates=TREES)

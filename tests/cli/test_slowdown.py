@@ -499,7 +499,15 @@ def test_the_time_left_is_that_of_all_messages(capsys, monkeypatch):
     """By the numbers of ranks that are done, or within one of them, it would rise with each."""
     for name in ("QUIET", "SOON", "EVERY_LINE"):
         monkeypatch.setattr(f"jitterfly.progress.{name}", 0)
-    told = run(capsys, *QUESTION, "4,512,1024", "--realizations", "5000", "--threads", "1")[2]
+    counts = (4, 512, 1024)
+    messages = [0, 4 * 2, 512 * 9, 1024 * 10]
+    question = slowdown_module.SlowdownQuestion(NOISE, counts)
+    for numbers_done in range(4):
+        share = sum(messages[: numbers_done + 1]) / sum(messages)
+        assert question.messages_done(numbers_done) == pytest.approx(share)
+    assert question.messages_done(1.5) == pytest.approx((8 + 512 * 9 / 2) / sum(messages))
+    asked = ",".join(map(str, counts))
+    told = run(capsys, *QUESTION, asked, "--realizations", "5000", "--threads", "1")[2]
     shares = re.findall(
         r"simulating ([0-9,]+) ranks \(([1-3]) of 3\): ([0-9]+) %, \S+ s left", told
     )
@@ -507,10 +515,10 @@ def test_the_time_left_is_that_of_all_messages(capsys, monkeypatch):
     assert "(4 of 3)" not in told
     done = [int(share) for *_, share in shares]
     assert done == sorted(done)
-    first = {ranks: int(share) for ranks, _, share in reversed(shares)}
-    # 4 * 2 messages, 512 * 9 and 1,024 * 10.
-    assert first["512"] < 15
-    assert 30 <= first["1,024"] < 50
+    for ranks, place, share in shares:
+        assert ranks == f"{counts[int(place) - 1]:,}"
+        low, high = (100 * question.messages_done(int(place) - before) for before in (1, 0))
+        assert math.floor(low) <= int(share) <= math.ceil(high)
     alone = run(capsys, *QUESTION, "8", "--realizations", "50")[2]
     assert "simulating 8 ranks" in alone
     assert " of 1)" not in alone

@@ -507,6 +507,7 @@ def test_workers_on_some_of_the_devices(monkeypatch, four):
         executors.check_workers("gpus", "auto", None, devices=[3])
 
 
+@pytest.mark.timing
 def test_ctrl_c_stops_all_devices(tmp_path, cards):
     """At once, although each thread is in the middle of a batch that takes minutes."""
     text = sweep_cases.changed(sweep_cases.PLAIN, ("[2, 8, 32, 64]", "[1048576, 2097152, 4194304]"))
@@ -702,6 +703,7 @@ def test_a_device_that_fails_is_tried_once_for_all_rows_of_a_table(cards, tmp_pa
     assert found.to_csv() == ask(backend="cpu").to_csv()
 
 
+@pytest.mark.timing
 def test_who_stops_waiting_stops_the_devices(cards):
     """As Ctrl-C does, or a limit of seconds: by an error of `progress`."""
 

@@ -382,6 +382,7 @@ def test_pool():
         pool.submit(pow, 3, 2)
 
 
+@pytest.mark.timing
 def test_killing_a_pool_is_prompt(forked_workers):
     pool = Pool(sweep_cases.nothing, range(2))
     busy = [pool.submit(time.sleep, 60) for _ in range(5)]
