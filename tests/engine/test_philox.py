@@ -40,6 +40,14 @@ def test_engine_equals_plain_python(counter, key):
     assert tuple(_core.philox(counter, key)) == philox.philox4x32(counter, key)
 
 
+def test_a_stream_has_the_same_numbers_however_many_are_drawn_at_once():
+    stream = philox.Pairs(3 << 60, 5, 7, 9)
+    known = [philox.pair64(3 << 60, 5, 7, 9, number) for number in range(2000)]
+    assert [stream(number) for number in range(2000)] == known
+    assert philox.Pairs(3 << 60, 5, 7, 9)(1999) == known[-1]
+    assert stream(40) == known[40]
+
+
 def host_library():
     """cuRAND from the package nvidia-curand, whose host generators need no GPU; None without."""
     for package in ("nvidia-curand", "nvidia-curand-cu12"):

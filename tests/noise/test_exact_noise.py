@@ -41,6 +41,7 @@ CASES = [
 ]
 
 
+@functools.cache
 def make(family, number):
     return FAMILIES[family][0](random.Random(f"noise, {family} {number}"))
 

@@ -1,5 +1,6 @@
 """Union of busy intervals of several sources, against counting tick by tick."""
 
+import heapq
 import random
 from itertools import pairwise
 
@@ -11,11 +12,24 @@ from reference import Costs, PeriodicNoise, RenewalNoise, Stationary, TraceNoise
 from reference.cases import EngineCase
 from reference.random_noise import INTERVALS, ends, random_source
 from reference.realized import RealizedNoise
-from reference.timeline import Timeline, advance_tick_by_tick, clipped, union
+from reference.timeline import Timeline, advance_tick_by_tick, clipped, merged, union
 from support.grouped import parametrize_in_groups
 from support.scale import at_most, scaled
 
 from jitterfly import _core
+
+
+@pytest.mark.parametrize("number", range(scaled(300)))
+def test_merged_lists_are_in_order(number):
+    """Some of them long, so that many are generated at once, or with much of one instant."""
+    rng, lists = random.Random(f"merged {number}"), []
+    for _ in range(rng.randint(0, 4)):
+        begin, intervals = rng.randint(0, 9), []
+        for _ in range(rng.choice([0, 5, 300])):
+            intervals.append((begin, begin + rng.randint(0, 3)))
+            begin = intervals[-1][1] + rng.choice([0, 0, 1, 3, 40])
+        lists.append(intervals)
+    assert list(merged(lists)) == list(heapq.merge(*lists))
 
 
 def busy_at(source, tick, seed, realization, rank, ordinal):

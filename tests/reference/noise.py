@@ -90,8 +90,7 @@ class OnOff:
         """When the source is on. `ordinal`: among the sources that are on and off by turns."""
 
         def draws(purpose):
-            key = rank // self.node_ranks
-            return lambda number: philox.pair64(seed, purpose + ordinal, key, realization, number)
+            return philox.Pairs(seed, purpose + ordinal, rank // self.node_ranks, realization)
 
         return alternating(draws(philox.BURSTS), draws(philox.BURSTS_START), self.off, self.on,
                            self.start)  # fmt: skip
@@ -188,8 +187,7 @@ class RenewalNoise(Intervals):
 
     def ever(self, seed, realization, rank, ordinal):
         def draws(purpose):
-            key = self.key(rank)
-            return lambda number: philox.pair64(seed, purpose + ordinal, key, realization, number)
+            return philox.Pairs(seed, purpose + ordinal, self.key(rank), realization)
 
         return alternating(draws(philox.RENEWAL), draws(philox.RENEWAL_START), self.gap,
                            self.duration, self.stationary)  # fmt: skip

@@ -4,7 +4,9 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from . import delays
+import numpy as np
+
+from . import delays, wide_draws
 from .noise import (
     MAX,
     MIN,
@@ -75,9 +77,12 @@ def random_delay(rng, largest, kinds=KINDS):
     return delay.with_last(random_last(rng))
 
 
+EVENLY_SPREAD = np.array([(2 * i + 1) << 55 for i in range(256)], dtype=np.uint64)
+
+
 def mean(delay):
     """About; of 256 evenly spread uniforms."""
-    return Fraction(sum(delay((2 * i + 1) << 55) for i in range(256)), 256)
+    return Fraction(sum(wide_draws.apply(delay, EVENLY_SPREAD).tolist()), 256)
 
 
 def share(source):

@@ -18,7 +18,8 @@ class RealizedNoise:
     def __init__(self, sources, seed, realization, numbered=philox.draw_of_step):
         self._draw = seed, realization
         self._numbered = numbered
-        self._timelines = {}
+        self._timelines = {}  # by rank and whether it is the compute phase
+        self._unions = {}  # the same, by rank and numbers of sources
         self.seen = Counter()
         self._of_role = defaultdict(list)  # sources with their ordinals
         self._intervals = []  # those of them that have any, with the ordinals of their bursts
@@ -98,14 +99,23 @@ class RealizedNoise:
 
     def timeline(self, rank, *, compute):
         """The union of all busy intervals of a rank in one phase of the cycle."""
-        if (rank, compute) not in self._timelines:
-            lists = [
-                source.intervals(*self._draw, rank, ordinal, of_bursts)
-                for source, ordinal, of_bursts in self._intervals
+        if (found := self._timelines.get((rank, compute))) is None:
+            chosen = tuple(
+                number
+                for number, (source, _, _) in enumerate(self._intervals)
                 if (source.in_compute if compute else source.in_communication)
-            ]
-            self._timelines[rank, compute] = Timeline(union(lists))
-        return self._timelines[rank, compute]
+            )
+            found = self._timelines[rank, compute] = self._of_sources(rank, chosen)
+        return found
+
+    def _of_sources(self, rank, chosen):
+        """That of the sources with these numbers, once where both phases have the same."""
+        if (rank, chosen) not in self._unions:
+            lists = []
+            for source, ordinal, of_bursts in (self._intervals[number] for number in chosen):
+                lists.append(source.intervals(*self._draw, rank, ordinal, of_bursts))
+            self._unions[rank, chosen] = Timeline(union(lists))
+        return self._unions[rank, chosen]
 
     def _work(self, rank, t, work, step, cycle, number):
         for source, ordinal in self._of_role["step"]:

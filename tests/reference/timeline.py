@@ -1,7 +1,9 @@
 """Reference of CPU noise as a list of busy intervals that is walked one by one."""
 
-import heapq
-from bisect import bisect_right
+import math
+from bisect import bisect_left, bisect_right
+from itertools import islice
+from operator import itemgetter
 
 
 def periodic_intervals(period, duration, phase, stationary):
@@ -45,13 +47,36 @@ def overlaps(intervals, others):
             other = next(others, None)
 
 
+def merged(lists):
+    """Yield what `heapq.merge` does, in less time: some of each list are sorted at once.
+
+    More is generated of the list whose last interval so far begins first: all before it are known.
+    """
+    # Of each list: the rest, the last begin so far, and how many are generated next.
+    running = [[iter(intervals), -math.inf, 1] for intervals in lists]
+    waiting = []
+    while running:
+        one = min(running, key=itemgetter(1))
+        more = list(islice(one[0], one[2]))
+        waiting += more
+        if len(more) == one[2]:
+            one[1:] = more[-1][0], min(2 * one[2], 64)
+        else:
+            running.remove(one)
+        waiting.sort()
+        known = min((last for _, last, _ in running), default=math.inf)
+        count = bisect_left(waiting, (known,))
+        yield from waiting[:count]
+        del waiting[:count]
+
+
 def union(lists):
     """Merge intervals of several lists: busy where any of them is busy.
 
     Yields intervals in order of time that do not touch each other. As in each of the lists, there
-    may be no end of them, so nothing is generated before it is asked for.
+    may be no end of them, so little more is generated than is asked for.
     """
-    ordered = iter(lists[0]) if len(lists) == 1 else heapq.merge(*lists)
+    ordered = iter(lists[0]) if len(lists) == 1 else merged(lists)
     for busy_from, busy_to in ordered:
         for begin, end in ordered:
             if begin > busy_to:

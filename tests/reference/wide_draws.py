@@ -4,26 +4,14 @@ import numpy as np
 
 from . import delays, philox
 
-MASK = np.uint64(philox.MASK32)
 HALF = np.uint64(32)
 POWERS = np.array([1 << bits for bits in range(64)], dtype=np.uint64)
 
 
 def _block(seed, purpose, streams, realization, number):
     """Four arrays of words: block `number` of each stream."""
-    shape = len(streams)
-    first = np.full(shape, number, dtype=np.uint64)
-    purposes = np.full(shape, purpose, dtype=np.uint64)
-    last = np.full(shape, realization, dtype=np.uint64)
-    words = [first, purposes, streams.astype(np.uint64), last]
-    key = [seed & philox.MASK32, seed >> 32]
-    for _ in range(10):
-        left = words[0] * np.uint64(0xD2511F53)
-        right = words[2] * np.uint64(0xCD9E8D57)
-        words = [(right >> HALF) ^ words[1] ^ np.uint64(key[0]), right & MASK,
-                 (left >> HALF) ^ words[3] ^ np.uint64(key[1]), left & MASK]  # fmt: skip
-        key = [(key[0] + 0x9E3779B9) & philox.MASK32, (key[1] + 0xBB67AE85) & philox.MASK32]
-    return words
+    counter = number, purpose, streams.astype(np.uint64), realization
+    return philox.philox4x32(counter, (seed & philox.MASK32, seed >> 32))
 
 
 def uniform64(seed, purpose, streams, realization, number):
