@@ -9,7 +9,7 @@ import numpy as np
 
 from . import philox
 from .noise import Intervals, RenewalNoise
-from .wide_draws import apply, only_uniform64, pair64, uniform64
+from .wide_draws import apply, only_uniform64, pair64, uniform64, uniform64_of_each
 
 NEVER = 2**62
 
@@ -113,12 +113,11 @@ class WideNoise:
         """The draw of each rank that holds at its time."""
         if not source.holds:
             return self._uniforms(source, purpose + ordinal, 0, draw=uniform64).tolist()
-        (seed, realization), found = self._draw, []
-        for key, t in zip((self._ranks // source.node_ranks).tolist(), times.tolist(), strict=True):
-            phase = philox.uniform64(seed, phase_purpose + ordinal, key, realization, 0)
-            spell = source.spell(t, phase)
-            found.append(philox.uniform64(seed, purpose + ordinal, key, realization, spell))
-        return found
+        phases = self._uniforms(source, phase_purpose + ordinal, 0, draw=uniform64).tolist()
+        spells = [source.spell(t, phase) for t, phase in zip(times.tolist(), phases, strict=True)]
+        spells = np.array(spells, dtype=np.uint64)
+        draws = self._uniforms(source, purpose + ordinal, spells, draw=uniform64_of_each)
+        return draws.tolist()
 
     def _step_uniforms(self, source, purpose, cycle, number):
         draw = philox.draw_of_step(cycle, number)

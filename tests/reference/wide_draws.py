@@ -24,6 +24,19 @@ def uniform64(seed, purpose, streams, realization, number):
     return high << HALF | low
 
 
+def uniform64_of_each(seed, purpose, streams, realization, numbers):
+    """The same with a number for each stream."""
+    block, word = numbers // np.uint64(4), (numbers % np.uint64(4)).astype(np.intp)
+    assert (block < np.uint64(1 << 47)).all()
+    purposes = np.uint64(purpose) | block >> HALF << np.uint64(16)
+    block = block & np.uint64(philox.MASK32)
+    high, low = (
+        np.choose(word, _block(seed, which, streams, realization, block))
+        for which in (purposes, purposes | np.uint64(philox.LOW_HALVES))
+    )
+    return high << HALF | low
+
+
 def pair64(seed, purpose, streams, realization, number):
     """`philox.pair64` for an array of streams."""
     words = _block(seed, purpose, streams, realization, number // 2)
