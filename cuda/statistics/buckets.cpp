@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -92,9 +93,27 @@ void coarsen(Histogram& found) {
   join(buckets, found.level);
 }
 
+// Digit by digit from the last one on: a comparison of samples would be a guess.
+std::vector<Tick> sort(const Tick* values, std::size_t n) {
+  constexpr int kBits = 11;
+  std::vector<Tick> sorted(values, values + n), next(n);
+  const auto [low, high] = std::minmax_element(values, values + n);
+  const auto above = [least = static_cast<Size>(*low)](Tick value) {
+    return static_cast<Size>(value) - least;
+  };
+  for (int shift = 0; shift < 64 && above(*high) >> shift != 0; shift += kBits) {
+    const auto digit = [&](Tick value) { return above(value) >> shift & ((1 << kBits) - 1); };
+    std::array<std::uint32_t, 1 << kBits> places{};
+    for (const Tick value : sorted) ++places[digit(value)];
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), 0u);
+    for (const Tick value : sorted) next[places[digit(value)]++] = value;
+    sorted.swap(next);
+  }
+  return sorted;
+}
+
 std::vector<Bucket> count_one_by_one(const Tick* values, std::size_t n) {
-  std::vector<Tick> sorted(values, values + n);
-  std::sort(sorted.begin(), sorted.end());
+  const std::vector<Tick> sorted = sort(values, n);
   std::vector<Bucket> buckets;
   for (const Tick value : sorted) {
     if (buckets.empty() || buckets.back().start != value) buckets.push_back({value, 0});
