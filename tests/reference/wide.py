@@ -18,6 +18,12 @@ class BeyondHorizonError(Exception):
     """A time was reached for which no intervals were drawn."""
 
 
+def of_each(delay, uniforms):
+    """A function of one uniform at all of them, once for those that ranks of a node share."""
+    different, places = np.unique(uniforms, return_inverse=True)
+    return np.array([delay(u) for u in different.tolist()])[places]
+
+
 class WideNoise:
     """Any number of sources, drawn for one seed and realization, for times below `horizon`."""
 
@@ -60,16 +66,17 @@ class WideNoise:
                 if source.role == "message":
                     delays = apply(source.delay, uniforms)
                 else:
-                    delays = np.array([source.delay(u) for u in uniforms.tolist()])
+                    events = sum((uniforms < np.uint64(limit)) * 1 for limit in source.survival)
+                    delays = events * source.duration
                 if source.role == "message" and source.links:
                     lossy = self._of_spell(source, self._lossy[ordinal], philox.LOSSY_LINKS,
                                            philox.LOSSY_SPELLS, sent)  # fmt: skip
-                    delays = np.where([u < source.links for u in lossy], delays, 0)
+                    delays = np.where(lossy < np.uint64(source.links), delays, 0)
                 total += np.where(self._acts(source, sent), delays, 0)
             elif source.role == "weather":
                 uniforms = self._of_spell(source, ordinal, philox.WEATHER, philox.WEATHER_SPELLS,
                                           sent)  # fmt: skip
-                delays = np.array([source.late(u, None) for u in uniforms])
+                delays = of_each(lambda u, source=source: source.late(u, None), uniforms)
                 total += np.where(self._acts(source, sent), delays, 0)
         return total
 
@@ -112,12 +119,11 @@ class WideNoise:
     def _of_spell(self, source, ordinal, purpose, phase_purpose, times):
         """The draw of each rank that holds at its time."""
         if not source.holds:
-            return self._uniforms(source, purpose + ordinal, 0, draw=uniform64).tolist()
+            return self._uniforms(source, purpose + ordinal, 0, draw=uniform64)
         phases = self._uniforms(source, phase_purpose + ordinal, 0, draw=uniform64).tolist()
         spells = [source.spell(t, phase) for t, phase in zip(times.tolist(), phases, strict=True)]
         spells = np.array(spells, dtype=np.uint64)
-        draws = self._uniforms(source, purpose + ordinal, spells, draw=uniform64_of_each)
-        return draws.tolist()
+        return self._uniforms(source, purpose + ordinal, spells, draw=uniform64_of_each)
 
     def _step_uniforms(self, source, purpose, cycle, number):
         draw = philox.draw_of_step(cycle, number)
