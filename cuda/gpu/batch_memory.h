@@ -42,6 +42,7 @@ struct BatchPlan {
   // For all realizations together:
   std::int64_t load_rows = 0, load_views = 0;
   std::int64_t tables = 0;  // bytes
+  std::int64_t room = 0;    // bytes, of fit()
 
   BatchPlan(const Program& program, const TilePlan& tile_plan)
       : tiles(tile_plan),
@@ -51,7 +52,8 @@ struct BatchPlan {
         rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
     static_assert(sizeof(Begins<Tick>) == sizeof(Cursor));
-    if (tiles.list) cursors = ranks;
+    static_assert(sizeof(LeanRenewal::OfRank<Tick>) == sizeof(Cursor));
+    if (tiles.list || tiles.renewal) cursors = ranks;
     if (program.loads != nullptr) {
       loads = program.loads->table_size();
       load_rows = static_cast<std::int64_t>(program.loads->rows().size());
@@ -153,8 +155,9 @@ struct BatchPlan {
            array_bytes<std::uint32_t>(1) + array_bytes<Cursor>(all_cursors(realizations));
   }
 
-  // Chooses the batch for `count` realizations in `room` bytes.
-  void fit(std::int64_t count, std::int64_t room) {
+  // Chooses the batch for `count` realizations in as many bytes.
+  void fit(std::int64_t count, std::int64_t bytes_free) {
+    room = bytes_free;
     batch = std::min({count, kBatchRankSteps / work_, kBatchRows / std::max<std::int64_t>(rows, 1),
                       kBatchLoads / std::max<std::int64_t>(loads, 1)});
     batch = std::max<std::int64_t>(batch, 1);

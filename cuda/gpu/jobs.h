@@ -57,6 +57,8 @@ struct PassJob {
   const LeanOp* lean_ops;
   std::int32_t lean_op_count, lean_window_start;  // at the begin of the pass
   PhiloxKeys keys;                                // of the program's seed
+  // Set where renewal noise gives the lean kernel a time that does not fit.
+  std::uint32_t* too_long;
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {
     return cursors + realization * cursor_stride;
@@ -93,8 +95,16 @@ constexpr int kLeanBits = sizeof(T) < sizeof(Tick) ? 4 : 3;
 constexpr int kLeanBlockBits = 9, kLeanBlock = 1 << kLeanBlockBits;
 template <class T>
 constexpr int kLeanRanks = kLeanBlock << kLeanBits<T>;  // of a block
+// A bound of times of 32 bits. With it the start of the interval after the last one that a rank
+// meets is below 2^32, too.
+constexpr Tick kRelativeEnd = Tick{1} << 31;
 // Later than any time of 32 bits.
 constexpr Tick kLeanNever = UINT32_MAX;
+template <class T>
+JF_HD T narrow(Tick next) {
+  if constexpr (sizeof(T) < sizeof(Tick)) next = earlier(next, kLeanNever);
+  return static_cast<T>(next);
+}
 // Two times per rank: 64 KiB, which any GPU has.
 constexpr std::int64_t kLeanSharedBytes = 2 * sizeof(Tick) * kLeanRanks<Tick>;
 static_assert(sizeof(Tick) * kLeanRanks<Tick> == sizeof(std::uint32_t) * kLeanRanks<std::uint32_t>);

@@ -11,11 +11,13 @@ JF_LEAN(std::uint32_t, NoNoise, Jitter)
 JF_LEAN(std::uint32_t, Periodic, NoJitter)
 JF_LEAN(std::uint32_t, Periodic, Jitter)
 JF_LEAN(std::uint32_t, PeriodicList, NoJitter)
+JF_LEAN(std::uint32_t, LeanRenewal, NoJitter)
 JF_LEAN(Tick, NoNoise, NoJitter)
 JF_LEAN(Tick, NoNoise, Jitter)
 JF_LEAN(Tick, Periodic, NoJitter)
 JF_LEAN(Tick, Periodic, Jitter)
 JF_LEAN(Tick, PeriodicList, NoJitter)
+JF_LEAN(Tick, LeanRenewal, NoJitter)
 #undef JF_LEAN
 
 }  // namespace jf::gpu

@@ -1,22 +1,22 @@
 // Choice between lean kernel (32-bit or 64-bit times) and general tile kernel. The lean kernel,
 // whose operations are listed here, runs programs in which the state of a rank between steps is one
 // time: no copies, no forwards with CPU cost, no noise or one periodic source, and no network noise
-// or one jitter; or a list of periodic sources. Its times have 32 bits if no time of the run needs
-// more.
+// or one jitter; or a list of periodic sources, or renewal noise. Its times have 32 bits if no time
+// of the run needs more.
 #pragma once
 
 #include <algorithm>
 
 #include "gpu/jobs.h"
+#include "gpu/lean_renewal.h"
 #include "gpu/periodic_list.h"
 
 namespace jf::gpu {
 
 // No rank may meet more intervals in the lean kernel, which walks from interval to interval.
 constexpr Tick kMaxIntervals = 64;
-// A bound of times of 32 bits. With it the start of the interval after the last one that a rank
-// meets is below 2^32, too.
-constexpr Tick kRelativeEnd = Tick{1} << 31;
+// Hardly any time has so many intervals of renewal noise in it; else its batch is run again.
+constexpr Tick kLikelyIntervals = 16;
 constexpr Tick kAbsoluteEnd = Tick{1} << 61;
 
 // A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
@@ -29,7 +29,13 @@ class LatestTime {
     // At time 0 a rank may be inside intervals that began before.
     for (const IntervalSource& s : p.intervals)
       if (s.periodic.stationary) base_ = std::max(base_, s.periodic.duration);
-    latest_ = base_;
+    if (renewal_) {
+      const Renewal& noise = p.intervals[0].renewal;
+      const Tick duration = noise.duration.value;
+      if (noise.stationary) base_ = duration;
+      latest_ = kLikelyIntervals * duration;
+    }
+    latest_ += base_;
     if (!p.messages.empty()) {
       const Delay& jitter = p.messages[0].delay;
       delay_ = jitter.value * jitter.count;  // below 2^60: HostDelay::counts
@@ -50,6 +56,7 @@ class LatestTime {
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
     Tick intervals = 0;
+    if (renewal_) return latest_ / kMaxIntervals < p_.intervals[0].usual_distance(p_.words.data());
     for (const IntervalSource& s : p_.intervals)
       intervals += std::min(latest_ / s.periodic.period, kMaxIntervals);
     return intervals < kMaxIntervals;
@@ -69,7 +76,7 @@ class LatestTime {
   // source as can be in it, it is done. One source alone gives this at once; so many turns would
   // meet more intervals than any rank may.
   Tick longest(Tick w, bool compute) const {
-    if (p_.intervals.empty() || w == 0 || !p_.intervals[0].acts(compute)) return w;
+    if (p_.intervals.empty() || renewal_ || w == 0 || !p_.intervals[0].acts(compute)) return w;
     Tick time = w;
     for (const IntervalSource& s : p_.intervals)
       time = std::max(
@@ -86,6 +93,7 @@ class LatestTime {
   }
 
   const Program& p_;
+  const bool renewal_ = is_lean_renewal(p_);
   Tick latest_ = 0, base_ = 0, delay_ = 0;
 };
 
@@ -95,14 +103,16 @@ struct TilePlan {
   PlanLimits limits;
   std::int64_t shared_bytes = 0;  // limit of a block
   LeanNoise lean{};
-  bool list = false;  // the lean kernel's, of several periodic sources
+  bool list = false;     // the lean kernel's, of several periodic sources
+  bool renewal = false;  // the lean kernel's, of one source of renewal noise
 
   // Of the lean kernel. A longer period has the same effect: the next interval is beyond all times.
   Tick longest_period() const { return kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd; }
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
-  if ((p.general() && !is_periodic_list(p)) || p.has_busy()) return kStepKernel;
+  if (p.general() && !is_periodic_list(p) && !is_lean_renewal(p)) return kStepKernel;
+  if (p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
   // If times go back, a rank meets intervals again that had ended.
   for (const Step& s : p.steps)
@@ -147,6 +157,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();
   t.list = t.kernel != kStepKernel && is_periodic_list(p);
+  t.renewal = t.kernel != kStepKernel && is_lean_renewal(p);
   if (!p.intervals.empty()) {
     t.lean.period = std::min(p.intervals[0].periodic.period, t.longest_period());
     t.lean.duration = p.intervals[0].periodic.duration;

@@ -1,9 +1,9 @@
-// Lean CUDA kernel: fast butterfly without copies; no or periodic noise, jitter or not.
+// Lean CUDA kernel: fast butterfly without copies; no, periodic or renewal noise, jitter or not.
 // A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
 // and forwards without CPU cost, without noise or under one periodic source, without network noise
-// or under one jitter; or under several periodic sources. A round is first computed without noise.
-// Only ranks that are not done by their next interval, or whose message jitter delays, compute it
-// again.
+// or under one jitter; or under several periodic sources, or renewal noise. A round is first
+// computed without noise. Only ranks that are not done by their next interval, or whose message
+// jitter delays, compute it again.
 #pragma once
 
 #include <type_traits>
@@ -12,6 +12,7 @@
 #include "gpu/block.cuh"
 #include "gpu/jobs.h"
 #include "gpu/kernels.h"
+#include "gpu/lean_renewal.h"
 #include "gpu/periodic_list.h"
 
 namespace jf::gpu {
@@ -96,10 +97,7 @@ struct LeanTile {
     });
   }
 
-  JF_DEVICE static T narrow(Tick next) {
-    if constexpr (sizeof(T) < sizeof(Tick)) next = earlier(next, kLeanNever);
-    return static_cast<T>(next);
-  }
+  JF_DEVICE static T narrow(Tick next) { return gpu::narrow<T>(next); }
 
   // After work: `time` is its end without noise. Nearly all ranks are done by their next interval,
   // and have met none; four are asked at a time. All times differ from those of the model by one
@@ -158,7 +156,9 @@ struct LeanThread {
   using Tile = LeanTile<T, Noise>;
   static constexpr int kBits = Tile::kBits, kRanks = Tile::kRanks;
   static constexpr bool kRelative = sizeof(T) < sizeof(Tick);
-  static constexpr bool kList = std::is_same_v<Noise, PeriodicList>;
+  // Ranks have state of their own (`of_rank`) in global memory.
+  static constexpr bool kSeveral = std::is_same_v<Noise, PeriodicList>;
+  static constexpr bool kList = requires { typename Noise::template OfRank<T>; };
 
   const PassJob& job;
   const Noise& noise;
@@ -168,8 +168,8 @@ struct LeanThread {
   // event unless the draws are undecided.
   std::uint64_t delayed = 0;
   unsigned undecided = 0;
-  int drawn = 0;                  // the operation that was the last kLeanDraw
-  std::int64_t first_begins = 0;  // of a list: where those of the tile's ranks start among Begins
+  int drawn = 0;                   // the operation that was the last kLeanDraw
+  std::int64_t first_of_rank = 0;  // where the tile's ranks start in `of_ranks`
 
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
@@ -255,10 +255,10 @@ struct LeanThread {
     return Tile::narrow(source.template scaled<Tick>(u));
   }
 
-  // --- Several sources.
+  // --- Several sources, or renewal noise.
 
-  JF_DEVICE Begins<T>* begins() const {
-    return reinterpret_cast<Begins<T>*>(job.cursors) + first_begins;
+  JF_DEVICE auto* of_ranks() const {
+    return reinterpret_cast<typename Noise::template OfRank<T>*>(job.cursors) + first_of_rank;
   }
   // The compiler would compute it again and again.
   JF_DEVICE static std::int64_t kept(std::int64_t index) {
@@ -268,11 +268,13 @@ struct LeanThread {
     return index;
   }
 
-  // draw_intervals for them; also `begins`.
+  // draw_intervals for them; also `of_ranks`.
   JF_DEVICE void draw_list(const Location& location) const {
-    if (noise.quick && tile.shift == 0 && job.pass.map.low_bits > 0) {
-      if (kRelative && noise.all_short) return draw_pairs<kRelative>(location);
-      return draw_pairs<false>(location);
+    if constexpr (kSeveral) {
+      if (noise.quick && tile.shift == 0 && job.pass.map.low_bits > 0) {
+        if (kRelative && noise.all_short) return draw_pairs<kRelative>(location);
+        return draw_pairs<false>(location);
+      }
     }
     const std::uint32_t number =
         job.first_realization + static_cast<std::uint32_t>(location.realization);
@@ -281,13 +283,18 @@ struct LeanThread {
     for (int e = 0; e < kRanks; ++e) {
       const unsigned place = offset(local(e));
       T next = Tile::narrow(kNever);
+      if constexpr (kSeveral) {
 #pragma unroll 1
-      for (int j = 0; j < kMostListed; ++j) {
-        T begin = Tile::narrow(kNever);
-        if (j < noise.count)
-          begin = Tile::narrow(noise.first(j, job.keys, number, base + place) + job.lean.base);
-        begins()[place].of[j] = begin;
-        next = earlier(next, begin);
+        for (int j = 0; j < kMostListed; ++j) {
+          T begin = Tile::narrow(kNever);
+          if (j < noise.count)
+            begin = Tile::narrow(noise.first(j, job.keys, number, base + place) + job.lean.base);
+          of_ranks()[place].of[j] = begin;
+          next = earlier(next, begin);
+        }
+      } else {
+        next = noise.template start<T>(of_ranks()[place], job.keys, number, base + place,
+                                       job.lean.base);
       }
       tile.shared_next(tile.address_of(e)) = next;
     }
@@ -313,8 +320,8 @@ struct LeanThread {
         even.of[j] = scaled<kShort>(u.even, source);
         odd.of[j] = scaled<kShort>(u.odd, source);
       }
-      begins()[place] = even;
-      begins()[place + 1] = odd;
+      of_ranks()[place] = even;
+      of_ranks()[place + 1] = odd;
       tile.shared_next(tile.address_of(e)) = even.soonest();
       tile.shared_next(tile.address_of(e + 1)) = odd.soonest();
     }
@@ -338,11 +345,11 @@ struct LeanThread {
       const int e = static_cast<int>(floor_log2(met));
       met ^= 1u << e;
       const unsigned address = tile.address_of(e);
-      const std::int64_t place = kept(first_begins + offset(local(e)));
-      Begins<T>& stored = reinterpret_cast<Begins<T>*>(job.cursors)[place];
-      Begins<T> of_rank = stored;
+      const std::int64_t place = kept(first_of_rank + offset(local(e)));
+      auto& stored = (of_ranks() - first_of_rank)[place];
+      auto of_rank = stored;
       T next = tile.shared_next(address), end = tile.shared_time(address);
-      noise.meet(of_rank, next, end, work);
+      if (!noise.meet(of_rank, next, end, work, job.keys)) *job.too_long = 1;
       stored = of_rank;
       tile.shared_next(address) = next;
       tile.shared_time(address) = end;
@@ -363,7 +370,7 @@ struct LeanThread {
     tile.set_register_window(job.lean_window_start);
     const Location location = locate();
     if constexpr (kList)
-      first_begins =
+      first_of_rank =
           kept(location.realization * job.rank_stride + job.pass.map.base(location.tile));
     if (job.pass.load) {
       const Tick* memory = job.sent_between + location.realization * job.rank_stride +
@@ -375,7 +382,7 @@ struct LeanThread {
           if constexpr (kRelative)
             tile.shared_next(address) = static_cast<T>(packed >> 32);
           else if constexpr (kList)
-            tile.shared_next(address) = begins()[offset].soonest();
+            tile.shared_next(address) = of_ranks()[offset].soonest();
           else
             tile.shared_time(address) = tile.time[e];
         }

@@ -23,6 +23,9 @@ struct alignas(16) Begins {
 };
 
 struct PeriodicList {
+  template <class T>
+  using OfRank = Begins<T>;
+
   std::int32_t count;
   std::int32_t quick;      // each rank draws its own phases, and no interval may last at time 0
   std::int32_t all_short;  // no period is longer than kLeanNever
@@ -46,9 +49,9 @@ struct PeriodicList {
 
   // Moves `end` of work without noise from `next` on, the soonest of `begins`, over the intervals
   // that begin before the work is done. In the order of their begins each adds what it lasts beyond
-  // all before it, which is nothing where it ended before the work began.
+  // all before it, which is nothing where it ended before the work began. True: all times fit.
   template <class T>
-  JF_HD void meet(Begins<T>& begins, T& next, T& end, T work) const {
+  JF_HD bool meet(Begins<T>& begins, T& next, T& end, T work, const PhiloxKeys&) const {
     T passed = end - work;  // up to here it is known when there is noise
     do {
       const T begin = later(next, passed);
@@ -62,6 +65,7 @@ struct PeriodicList {
       passed = until;
       next = begins.soonest();
     } while (end > next);
+    return true;
   }
 };
 

@@ -13,6 +13,9 @@
 
 namespace jf::gpu {
 
+// A time of a batch has more than 32 bits: renewal noise may delay work without end.
+struct TimesTooLong {};
+
 template <class Device>
 class Run {
  public:
@@ -70,6 +73,7 @@ class Run {
     const std::int64_t rows = plan_.rows * count;
     make_loads(count);
     device_.fill(observations_, rows, Observation::empty());
+    if (plan_.tiles.renewal) device_.fill(unfinished_segments_, 1, std::uint32_t{0});
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
                         plan_.passes[i],
@@ -89,13 +93,19 @@ class Run {
                         lean_ops_ + plan_.lean_begins[i],
                         static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
                         plan_.lean_window_starts[i],
-                        keys_};
+                        keys_,
+                        unfinished_segments_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
       else if (job.pass.kind == kSegmentPass)
         run_segments(job, i);
       else
         run_messages(job, i);
+    }
+    if (plan_.tiles.renewal) {
+      std::uint32_t too_long = 0;
+      device_.download(unfinished_segments_, 1, &too_long);
+      if (too_long != 0) throw TimesTooLong();
     }
     static_assert(sizeof(Observation) == 4 * sizeof(Tick));
     if (request_.full_statistics) {
@@ -190,6 +200,8 @@ class Run {
     if (plan_.tiles.list)
       run_lean(periodic_list(program_, view_.sources.words, plan_.tiles.longest_period()),
                NoJitter{});
+    else if (plan_.tiles.renewal)
+      run_lean(lean_renewal(program_, view_.sources.words), NoJitter{});
     else
       with_noise<Delays::kInStep>(view_, run_lean);
   }
@@ -278,10 +290,21 @@ template <class Device>
 void simulate_on(Device& device, const Program& program, const Request& request, BatchPlan plan,
                  Tick* out, const Poll& poll) {
   std::int64_t done = 0;
-  run_in_batches(plan.batch, [&](std::int64_t batch) {
-    if (batch < plan.batch) plan.choose_for(batch);
-    Run<Device>(device, program, request, plan, done, poll).simulate(out);
-  });
+  const auto run = [&] {
+    run_in_batches(plan.batch, [&](std::int64_t batch) {
+      if (batch < plan.batch) plan.choose_for(batch);
+      Run<Device>(device, program, request, plan, done, poll).simulate(out);
+    });
+  };
+  try {
+    run();
+  } catch (const TimesTooLong&) {  // the rest with 64 bits
+    BatchPlan wide(program, plan_tiles(program, plan.tiles.shared_bytes, kLean64));
+    wide.launches = plan.launches;
+    wide.fit(plan.batch, plan.room);
+    plan = std::move(wide);
+    run();
+  }
 }
 
 }  // namespace jf::gpu

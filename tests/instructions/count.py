@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from scipy.stats import binom
 
 from instructions import sass
 from jitterfly.case import Case
-from jitterfly.noise import NetworkJitter, PeriodicNoise
+from jitterfly.noise import NetworkJitter, PeriodicNoise, RenewalNoise
 from jitterfly.simulate import simulate
 from jitterfly.units import to_ticks
 
@@ -52,14 +53,17 @@ NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8
           "periodic + jitter": "NS_8PeriodicENS_6Jitter",
           "periodic + delays": "NS_8PeriodicENS_8Messages",
           "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
-LEAN_NOISES = NOISES | {"list": "NS0_12PeriodicListENS_8NoJitter"}
+LISTS = {"list": "NS0_12PeriodicListE", "renewal": "NS0_11LeanRenewalE"}
+LEAN_NOISES = NOISES | {noise: f"{name}NS_8NoJitter" for noise, name in LISTS.items()}
 # The noise of the benchmark; and four sources that together take as much of the time.
 BENCHMARK = {"periodic": measure.NOISES["periodic"],
              "periodic + jitter": measure.NOISES["+ jitter"],
-             "list": [PeriodicNoise(period=1e-3, duration=2.5e-6)] * 4}  # fmt: skip
+             "list": [PeriodicNoise(period=1e-3, duration=2.5e-6)] * 4,
+             "renewal": [RenewalNoise(gap=1e-3, duration=1e-5)]}  # fmt: skip
 TOTALS = {"periodic": "periodic noise of the benchmark",
           "periodic + jitter": "periodic + jitter noise of the benchmark",
-          "list": "four periodic sources, 1 ms and 2.5 us"}  # fmt: skip
+          "list": "four periodic sources, 1 ms and 2.5 us",
+          "renewal": "renewal noise, 1 ms and 10 us"}  # fmt: skip
 DRAWS = r"^IMAD\.WIDE\.U32 .*, -0x2daee0ad"  # of Philox
 PROCESSES = 2
 
@@ -171,21 +175,25 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
             f"lean, {bits} bits: a move of the window, per rank": move / ranks,
             f"lean, {bits} bits: drawing a phase, per rank": draw / ranks,
         }  # fmt: skip
-    for bits, (letter, ranks) in LEAN.items():
-        name = f"lean, {bits} bits, list"
-        once, twice = (one(f"list_roundsI{letter}Li{n}E") for n in (1, 2))
+    for (noise, mangled), (bits, (letter, ranks)) in product(LISTS.items(), LEAN.items()):
+        name = f"lean, {bits} bits, {noise}"
+        once, twice = (one(f"list_roundsI{letter}{mangled}Li{n}E") for n in (1, 2))
         # The one loop is over the ranks that meet an interval. The way through it has one of each.
-        meets = min(once.shortest_cycles(r"^LDG\.E\.128"))
+        meets = min(once.shortest_cycles(r"^STG"))
         rows |= {
             f"{name}: a round that meets no interval, per rank":
              (twice.shortest() - once.shortest()) / ranks,
             f"{name}: more for a thread of {ranks} ranks, some of which meet one":
              once.shortest_through(once.in_loops) - once.shortest() - meets,
             f"{name}: more for each that does": meets,
-            f"{name}: drawing four phases, per rank":
-             max(one(f"list_drawsI{letter}E").shortest_cycles(DRAWS)) / 2,
         }  # fmt: skip
-    for noise in ("no noise", "periodic", "periodic + jitter", "list"):
+        if noise == "list":
+            drawing = max(one(f"list_drawsI{letter}E").shortest_cycles(DRAWS)) / 2
+            rows[f"{name}: drawing four phases, per rank"] = drawing
+        else:
+            drawing = min(one(f"renewal_drawsI{letter}E").shortest_cycles(DRAWS))
+            rows[f"{name}: drawing the first gap, per rank"] = drawing
+    for noise in ("no noise", "periodic", "periodic + jitter", *LISTS):
         kernel = one(f"lean_kernelIj{LEAN_NOISES[noise]}")
         name = f"lean, 32 bits, {noise}"
         # A round without noise takes two instructions a rank, the first of them this one.
@@ -236,11 +244,13 @@ def benchmark(ranks: int, noise: str) -> Case:
 
 
 def intervals_met(case: Case) -> float:
-    """How many a rank meets in a round of a butterfly under periodic noise.
+    """How many a rank meets in a round of a butterfly under periodic or renewal noise.
 
     As many as begin while the round lasts, wherever the rank is in it.
     """
     periods = [to_ticks(noise.period) for noise in case.noise if isinstance(noise, PeriodicNoise)]
+    periods += [noise.gap.mean_ticks() + noise.duration.mean_ticks() for noise in case.noise
+                if isinstance(noise, RenewalNoise)]  # fmt: skip
     times = simulate(case, realizations=20, seed=measure.SEED, backend="cpu").ticks
     return sum(float(times.mean()) / period for period in periods) / (case.ranks.bit_length() - 1)
 
@@ -257,7 +267,8 @@ def rank_round(rows: dict[str, float], noise: str) -> float:
 
     A warp executes what follows an interval for each four ranks of its threads of which one, in any
     of its 32 threads, has met one; and what follows a delay for all its ranks, if one is delayed.
-    Under a list it goes as often through a rank that has met one as the thread with most of them.
+    Under a list or renewal noise it goes as often through a rank that has met one as the thread
+    with most of them.
     """
     case = benchmark(LEAN_RANKS, noise)
     rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
@@ -266,28 +277,31 @@ def rank_round(rows: dict[str, float], noise: str) -> float:
     moves = several + (single > 0) - 1
     met = intervals_met(case)
     around = f"lean, 32 bits, {noise}: around {{}}, per thread of 16 ranks"
-    phases = ", list: drawing four phases" if noise == "list" else ": drawing a phase"
+    first = {"list": "list: drawing four phases", "renewal": "renewal: drawing the first gap"}
+    drawing = (
+        f"lean, 32 bits, {first[noise]}" if noise in first else "lean, 32 bits: drawing a phase"
+    )
     once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
-            + rows[f"lean, 32 bits{phases}, per rank"]
+            + rows[f"{drawing}, per rank"]
             + several * rows[around.format("four rounds")] / ranks
             + single * rows[around.format("a round")] / ranks)  # fmt: skip
-    if noise == "list":
-        quiet = rows["lean, 32 bits, list: a round that meets no interval, per rank"]
+    if noise in LISTS:
+        quiet = rows[f"lean, 32 bits, {noise}: a round that meets no interval, per rank"]
         most = sum(1 - binom.cdf(k, ranks, met) ** 32 for k in range(ranks))
         after = (1 - (1 - met) ** (32 * ranks)) * rows[
-            "lean, 32 bits, list: more for a thread of 16 ranks, some of which meet one"
-        ] + most * rows["lean, 32 bits, list: more for each that does"]
+            f"lean, 32 bits, {noise}: more for a thread of 16 ranks, some of which meet one"
+        ] + most * rows[f"lean, 32 bits, {noise}: more for each that does"]
         return quiet + (once + rounds * after / ranks) / rounds
     after = rows["lean, 32 bits: more for an interval that any of four ranks meets, per warp"] / 4
     quiet = rows["lean, 32 bits: a round under noise that meets none, per rank"]
     counted = quiet + once / rounds + (1 - (1 - met) ** (4 * 32)) * after
     if "jitter" in noise:
-        drawing = rows[f"lean, 32 bits, {noise}: drawing the delays of four messages, per rank"]
+        delays = rows[f"lean, 32 bits, {noise}: drawing the delays of four messages, per rank"]
         delay = (
             f"lean, 32 bits, {noise}: more for a thread of 16 ranks to which messages are delayed"
         )
         delayed = 1 - (1 - messages_delayed(case)) ** (32 * ranks)
-        counted += (several + (single > 0)) * drawing / rounds + delayed * rows[delay] / ranks
+        counted += (several + (single > 0)) * delays / rounds + delayed * rows[delay] / ranks
     return counted
 
 

@@ -74,14 +74,15 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
-// Rounds under four periodic sources, after which ranks that meet an interval go over it.
-template <class T, int kRounds>
+// Rounds under several periodic sources, or renewal noise, after which ranks that meet an interval
+// go over it.
+template <class T, class Noise, int kRounds>
 __global__ void __launch_bounds__(kLeanBlock, 2)
     list_rounds(T* data, T transit, T work, const __grid_constant__ PassJob job,
-                const __grid_constant__ PeriodicList noise) {
+                const __grid_constant__ Noise noise) {
   JF_SHARED(Tick, shared);
   constexpr NoJitter kNone;
-  using Thread = LeanThread<T, PeriodicList, NoJitter>;
+  using Thread = LeanThread<T, Noise, NoJitter>;
   Thread thread{job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   auto& tile = thread.tile;
   tile.set_register_window(static_cast<int>(data[0]));
@@ -116,6 +117,18 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
       job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.tile.set_register_window(0);
   thread.template draw_pairs<sizeof(T) == 4>({blockIdx.x, blockIdx.y, true});
+}
+
+// Draws of the first gaps of renewal noise, in a loop over ranks.
+template <class T>
+__global__ void __launch_bounds__(kLeanBlock, 2)
+    renewal_draws(const __grid_constant__ PassJob job, const __grid_constant__ LeanRenewal noise) {
+  JF_SHARED(Tick, shared);
+  constexpr NoJitter kNone;
+  LeanThread<T, LeanRenewal, NoJitter> thread{
+      job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
+  thread.tile.set_register_window(0);
+  thread.draw_list({blockIdx.x, blockIdx.y, true});
 }
 
 // Noise of one realization, which acts on messages.
@@ -228,13 +241,18 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
       const __grid_constant__ MessageLaunch);
 #define JF_MESSAGE(Noise, Network, links) \
   JF_TURNS(Noise, Network, links, 1) JF_TURNS(Noise, Network, links, 2)
-#define JF_LIST(T)                                                                      \
-  template __global__ void list_rounds<T, 1>(T*, T, T, const __grid_constant__ PassJob, \
-                                             const __grid_constant__ PeriodicList);     \
-  template __global__ void list_rounds<T, 2>(T*, T, T, const __grid_constant__ PassJob, \
-                                             const __grid_constant__ PeriodicList);     \
-  template __global__ void list_draws<T>(const __grid_constant__ PassJob,               \
-                                         const __grid_constant__ PeriodicList);
+#define JF_MEETS(T, Noise, n)                                                                  \
+  template __global__ void list_rounds<T, Noise, n>(T*, T, T, const __grid_constant__ PassJob, \
+                                                    const __grid_constant__ Noise);
+#define JF_LIST(T)                                                              \
+  JF_MEETS(T, PeriodicList, 1)                                                  \
+  JF_MEETS(T, PeriodicList, 2)                                                  \
+  JF_MEETS(T, LeanRenewal, 1)                                                   \
+  JF_MEETS(T, LeanRenewal, 2)                                                   \
+  template __global__ void list_draws<T>(const __grid_constant__ PassJob,       \
+                                         const __grid_constant__ PeriodicList); \
+  template __global__ void renewal_draws<T>(const __grid_constant__ PassJob,    \
+                                            const __grid_constant__ LeanRenewal);
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)
 JF_LIST(std::uint32_t)

@@ -23,6 +23,7 @@ from support.emulated_kernels import (
     build_once,
     caught,
     check,
+    execute,
     lean_runs,
 )
 from support.kernel_cases import NOISES, PERIODIC, PROGRAMS, make
@@ -30,6 +31,7 @@ from support.kernel_mutants import lean_errors, mutants_once, numbers
 from support.lean_cases import (
     LIMIT32,
     at_the_edge,
+    gap_in_the_tail,
     is_list,
     kernel,
     latest,
@@ -37,6 +39,10 @@ from support.lean_cases import (
     periodic,
     random_lean_case,
     random_list_case,
+    random_renewal_case,
+    renewal_at_the_edge,
+    renewal_beyond_words,
+    renewal_with_more_left,
 )
 from support.scale import at_most, scaled, some
 
@@ -67,6 +73,36 @@ def test_random_lists(kernels, most, part):
     used = check(kernels, runs)
     assert used == [kernel(run.case, most, run.limits[0] or 30) for run in runs]
     assert {STEPS, most} <= set(used)
+
+
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+@pytest.mark.parametrize("part", range(at_most(4, 1)))
+def test_random_renewal_noise(kernels, most, part):
+    cases = [random_renewal_case(random.Random(f"renewal {part} {n}"))
+             for n in range(scaled(40, 20))]  # fmt: skip
+    runs = lean_runs(cases, most, part)
+    used = check(kernels, runs)
+    assert used == [kernel(run.case, most, run.limits[0] or 30) for run in runs]
+    assert {STEPS, most} <= set(used)
+
+
+def test_what_is_too_long_for_32_bits_is_run_again(kernels):
+    """Renewal noise may make a time longer than any bound; then the batch is run with 64 bits."""
+    runs = [Run(renewal_at_the_edge(over), count=4, batch=2) for over in (0, 1)]
+    assert check(kernels, runs) == [LEAN32] * 2  # as planned
+    fits, again = (launches(kernels, run) for run in runs)
+    assert (fits, again) == (2, 3)
+
+
+def launches(kernels, run):
+    [found] = execute(kernels, [run.text()])
+    return int(found.split()[1])
+
+
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+def test_the_low_half_of_a_gap_decides(kernels, most):
+    runs = [Run(gap_in_the_tail(random.Random(f"gap {n}")), most=most) for n in range(3)]
+    assert check(kernels, runs) == [most] * 3
 
 
 @pytest.mark.parametrize("over", [0, 1])
@@ -150,7 +186,8 @@ def test_several_tiles_in_a_block(kernels, log2_ranks):
         check(kernels, [Run(make(*names, log2_ranks, **quiet), count=count, most=most)
                         for names in (("butterfly", "fresh"), ("after", "none"),
                                       ("after", "fresh, jitter"),
-                                      ("butterfly", "two periodic"))])  # fmt: skip
+                                      ("butterfly", "two periodic"),
+                                      ("butterfly", "gaps"))])  # fmt: skip
 
 
 LARGE = [(9, REAL_LIMITS), (12, REAL_LIMITS), (13, REAL_LIMITS), (14, REAL_LIMITS), (13, (10, 3)),
@@ -165,10 +202,11 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
              make("after", "nodes", log2_ranks, **quiet)]  # fmt: skip
     cases.append(make("after", "fresh, jitter", log2_ranks, **quiet))
     cases.append(make("after", "two periodic", log2_ranks, **quiet))
+    cases.append(make("after", "gaps, nodes", log2_ranks, **quiet))
     runs = [Run(case, limits=limits, most=most, order=number % ORDERS)
             for number, case in enumerate(cases)]  # fmt: skip
     runs.append(replace(runs[0], order=2, statistics="max"))  # by warps
-    assert check(kernels, runs) == [most] * 5
+    assert check(kernels, runs) == [most] * 6
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
@@ -235,6 +273,10 @@ def sensitive_runs():
     runs += [run for most in (LEAN32, LEAN64)
              for run in lean_runs([random_list_case(rng) for _ in range(30)], most)]  # fmt: skip
     runs += runs_of_lists()
+    runs += [run for most in (LEAN32, LEAN64)
+             for run in lean_runs([random_renewal_case(rng) for _ in range(30)], most)]  # fmt: skip
+    cases = [renewal_beyond_words(), renewal_with_more_left(), gap_in_the_tail(rng)]
+    runs += [Run(case) for case in cases]
     late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)
     runs.append(Run(make("butterfly", "none", 9, periodic=late), count=9))
     return runs

@@ -208,7 +208,19 @@ BURSTS = {
     "renewal, bursts": lambda ranks: in_bursts((RENEWAL, PERIODIC, FOUND), ranks),
     "everything, bursts": lambda ranks: in_bursts(everything(ranks), ranks),
 }
-ALL_NOISES = {**NOISES, **NODES, **HOSTS, **WEATHERS, **BURSTS}
+# Renewal noise that the lean kernel takes.
+GAP_NOISES = {
+    "gaps": lambda ranks: (RenewalNoise(smooth(10**7), delays.Constant(ticks=3 * 10**6)),),
+    "gaps, nodes": lambda ranks: (
+        RenewalNoise(
+            smooth(10**7),
+            delays.Constant(ticks=3 * 10**6),
+            Stationary(2**62, smooth(60_000), smooth(10**7)),
+            node_ranks=min(3, ranks),
+        ),
+    ),
+}
+ALL_NOISES = {**NOISES, **NODES, **HOSTS, **WEATHERS, **BURSTS, **GAP_NOISES}
 
 PROGRAMS = {
     "butterfly": {},

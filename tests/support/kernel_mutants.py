@@ -42,7 +42,7 @@ WATCHED = {
 def lean_errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
     kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
-    list_ = "gpu/periodic_list.h"
+    list_, renewal = "gpu/periodic_list.h", "gpu/lean_renewal.h"
     moves = f"{BARRIER}\n    set_register_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {
@@ -88,7 +88,7 @@ def lean_errors():
             "base_ = removed == REMOVED ? 0 : std::max(base_, s.periodic.duration);",
         ),
         "the end of 32 bits": (
-            host,
+            "gpu/jobs.h",
             "Tick kRelativeEnd = Tick{1} << 31;",
             "Tick kRelativeEnd = Tick{1} << 31;\ninline Tick relative_end() { return kRelativeEnd "
             "<< 2 * (removed == REMOVED); }",
@@ -171,8 +171,8 @@ def lean_errors():
         ),
         "begins after a pass": (
             kernel_,
-            "begins()[offset].soonest();",
-            "(removed == REMOVED ? begins()[offset].of[0] : begins()[offset].soonest());",
+            "of_ranks()[offset].soonest();",
+            "(removed == REMOVED ? of_ranks()[0].soonest() : of_ranks()[offset].soonest());",
         ),
         "draws of each source": (
             kernel_,
@@ -193,6 +193,41 @@ def lean_errors():
             host,
             "if (needed <= time) return time;",
             "if (needed <= time || removed == REMOVED) return time;",
+        ),
+        "an interval of renewal noise that lasts at time 0": (
+            renewal,
+            "(inside ? duration : 0)",
+            "(inside && removed != REMOVED ? duration : 0)",
+        ),
+        "work begun inside an interval of renewal noise": (
+            renewal,
+            "static_cast<Tick>(end - work);",
+            "static_cast<Tick>(removed == REMOVED ? 0 : end - work);",
+        ),
+        "the number of a gap": (
+            renewal,
+            "++c.index;",
+            "if (removed != REMOVED) ++c.index;",
+        ),
+        "the node of a rank": (
+            renewal,
+            "nodes.of_rank(rank)",
+            "(removed == REMOVED ? rank : nodes.of_rank(rank))",
+        ),
+        "a gap in the tail": (
+            renewal,
+            "distance_from_end(high) < kTail;",
+            "distance_from_end(high) < kTail && removed != REMOVED;",
+        ),
+        "what is left of an interval": (
+            renewal,
+            "word <= static_cast<std::uint64_t>(duration.value);",
+            "removed == REMOVED || word <= static_cast<std::uint64_t>(duration.value);",
+        ),
+        "a time of more than 32 bits": (
+            renewal,
+            "fits = done < kRelativeEnd;",
+            "fits = done < kRelativeEnd || removed == REMOVED;",
         ),
         "threads without a tile": (
             kernel_,

@@ -3,12 +3,16 @@
 import random
 from dataclasses import replace
 
-from reference import Costs, Jitter, PeriodicNoise, philox
+from reference import Costs, Jitter, PeriodicNoise, RenewalNoise, Stationary, philox
 from reference.cases import EngineCase
+from reference.delays import CELLS, MOST, Constant, Smooth
 from reference.noise import MAX, MIN
 
-LIMIT32, FEW = 2**31, 64  # cuda/gpu/lean.h: kRelativeEnd, kMaxIntervals
+from support.kernel_cases import smooth
+
+LIMIT32, FEW = 2**31, 64  # cuda/gpu: kRelativeEnd, kMaxIntervals
 LISTED = 4  # kMostListed
+LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; kLongest of gpu/lean_renewal.h
 LONGEST = 2**61  # longer times are none of the engine's
 
 
@@ -39,6 +43,9 @@ def latest(case):
     cycle += case.log2_ranks * work(costs.receive + costs.combine, communication)
     cycle += case.log2_ranks * work(costs.send, communication)
     start = max((noise.duration for noise in noises if noise.stationary), default=0)
+    if is_lean_renewal(case):
+        [noise] = case.sources
+        start = noise.duration.ticks * (LIKELY + (noise.stationary is not None))
     return start + case.cycles * cycle
 
 
@@ -53,15 +60,40 @@ def is_list(noises):
     return len(noises) <= LISTED and len({(s.in_compute, s.in_communication) for s in noises}) == 1
 
 
+def is_lean_renewal(case):
+    """Whether the one source is renewal noise that the kernel takes."""
+    if len(case.sources) != 1 or not isinstance(case.sources[0], RenewalNoise):
+        return False
+    [noise] = case.sources
+    smooths, start = [noise.gap], noise.stationary
+    if (noise.begin, noise.end, noise.hosts, noise.bursts) != (MIN, MAX, None, None):
+        return False
+    if not isinstance(noise.duration, Constant) or noise.duration.last != MOST:
+        return False
+    if start is not None:
+        smooths += [start.busy, start.idle]
+    if not all(isinstance(delay, Smooth) and delay.last == MOST for delay in smooths):
+        return False
+    if start is not None and max(start.busy.words) > noise.duration.ticks:
+        return False
+    return noise.duration.ticks <= LONGEST_INTERVAL
+
+
 def kernel(case, most=2, bits=30):
     """The number, up to `most`, of the kernel for a case whose tiles have at most 2^bits ranks."""
     bits = min(bits, case.log2_ranks)
     if case.within or (case.after and case.costs.forward):
         return 0
     noises = periodic(case)
-    if case.others and (len(noises) < len(case.sources) or not is_list(noises)):
+    if (
+        case.others
+        and not is_lean_renewal(case)
+        and (len(noises) < len(case.sources) or not is_list(noises))
+    ):
         return 0
     if case.after and case.cycles > 1:
+        return 0
+    if is_lean_renewal(case) and latest(case) // FEW >= case.sources[0].gap(2**63):
         return 0
     if latest(case) >= LONGEST or sum(latest(case) // noise.period for noise in noises) >= FEW:
         return 0
@@ -170,3 +202,72 @@ def random_list_case(rng, largest_log2=9):
     # Sources that leave no time would never let a rank go on.
     noises = [replace(noise, duration=noise.duration // number) for noise in noises]
     return replace(case, others=tuple(noises))
+
+
+def renewal_at_the_edge(over):
+    """A case of which all ranks work until the last time of 32 bits, or `over` ticks longer."""
+    hits = 19
+    duration = LIMIT32 // 30
+    gap = (LIMIT32 - hits * duration) // (hits + 1) + 1
+    work = LIMIT32 - 1 + over - hits * duration
+    assert hits * gap < work <= (hits + 1) * gap
+    noise = RenewalNoise(level(gap), Constant(ticks=duration), in_communication=False)
+    return EngineCase(4, Costs(0, 0, 1, 1, work=work, forward=0), others=(noise,))
+
+
+def renewal_beyond_words():
+    """A case in which noise delays ranks to times beyond 2^32, as half of the gaps are short."""
+    duration, work = LIMIT32 * 3 // 128, LIMIT32 * 5 // 8 - 100
+    usual = (work + LIKELY * duration) // FEW + 100
+    words = [usual] * (CELLS + 1)
+    gap = Smooth(words=(*words, *[1] * (CELLS - 16), *words[:17]))
+    noise = RenewalNoise(gap, Constant(ticks=duration), in_communication=False)
+    return EngineCase(4, Costs(0, 0, 1, 1, work=work, forward=0), others=(noise,))
+
+
+def renewal_with_more_left():
+    """A case in which more is left of each interval at time 0 than intervals last."""
+    start = Stationary(MOST, level(2000), level(10**6))
+    noise = RenewalNoise(level(10**6), Constant(ticks=1000), start)
+    return EngineCase(4, Costs(0, 0, 1, 1, work=500, forward=0), others=(noise,))
+
+
+def level(ticks, rise=0):
+    """The delay of so many ticks; in the upper tail so much more for each cell."""
+    first = CELLS - 64 * (63 - 52)  # cells below it are in the tail
+    tail = [ticks + rise * max(first - cell, 0) for cell in range(CELLS + 1)]
+    return Smooth(words=(*tail, *[ticks] * (CELLS + 1)))
+
+
+def gap_in_the_tail(rng):
+    """A case in which a rank meets an interval that it would not, without the low half of a draw.
+
+    Its compute phase ends one tick after the interval begins.
+    """
+    gap = level(2 * 10**8, rise=2**22)
+    seed, ranks = rng.getrandbits(64), 64
+    for realization in range(rng.randrange(2**31), 2**32):
+        for rank in range(ranks):
+            u = philox.pair64(seed, philox.RENEWAL, rank, realization, 0)
+            if 2**51 <= u < 2**52 and u % 2**32 > 2**31:
+                noise = RenewalNoise(gap, Constant(ticks=10**6), in_communication=False)
+                costs = Costs(0, 0, 1, 1, work=gap(u) + 1, forward=0)
+                return EngineCase(6, costs, others=(noise,), seed=seed, realization=realization)
+    raise AssertionError("no such draw")
+
+
+def random_renewal_case(rng, largest_log2=9):
+    """Renewal noise of constant durations, from hardly any to dense; at times another kind."""
+    case = replace(random_lean_case(rng, largest_log2), jitter=None, periodic=None)
+    time = max(1, latest(case))
+    gap = smooth(max(2, time // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100])))
+    most = rng.choice([0, 1, max(1, time // 50), rng.randint(1, 2 * time)])
+    start = None
+    if rng.random() < 0.5:
+        start = Stationary(rng.choice([0, 2**60, 2**63, MOST]), smooth(max(1, most // 50)),
+                           smooth(rng.randint(1, 2 * time)))  # fmt: skip
+        most = max(most, max(start.busy.words) * (rng.random() < 0.9))
+    duration = Constant(ticks=most) if rng.random() < 0.9 else smooth(max(1, most))
+    during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
+    nodes = rng.choice([1, 1, 1, min(2, case.ranks), min(3, case.ranks), case.ranks])
+    return replace(case, others=(RenewalNoise(gap, duration, start, nodes, *during),))
