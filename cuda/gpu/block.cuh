@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/passes.h"
+#include "gpu/jobs.h"
 
 #if defined(__CUDACC__)
 #define JF_SHARED(type, name) extern __shared__ type name[]
@@ -12,7 +13,6 @@
 
 namespace jf::gpu {
 
-constexpr int kWarp = 32, kWarpBits = 5;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
 JF_DEVICE Tick shuffle_xor(Tick v, int mask) {

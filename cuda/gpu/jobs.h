@@ -8,6 +8,8 @@
 
 namespace jf::gpu {
 
+constexpr int kWarp = 32, kWarpBits = 5;
+
 enum TileKernel : int {
   kStepKernel,  // tile_kernel.cuh: any program and noise
   kLean64,      // lean_kernel.cuh: see lean.h
@@ -29,6 +31,7 @@ enum LeanOpKind : std::int32_t {
   kLeanForward = 4,   // plus the bit, too; value: 2 times that number
   kLeanWork = 8,      // value: 1 if it may meet noise
   kLeanObserve,       // value: the row
+  kLeanLatest,        // the maximum alone, of whole warps of ranks; value: the row
   kLeanMove,          // of the window; value: its new first bit
   kLeanExchangeAll,   // over each bit of the window in turn; value: as of the first of them
   kLeanDraw,          // of four delays of each rank; value: the block of Philox, work: the purpose

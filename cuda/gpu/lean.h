@@ -184,6 +184,8 @@ class LeanPass {
     const bool communicating = any && p.intervals[0].acts(false);
     first_window_start = window_start_ = start_window(p, pass);
     const Costs& c = p.costs;
+    const bool whole_warps = map_.bits() - window_bits >= kWarpBits;
+    const LeanOpKind observation = whole_warps && p.one_rank == 0 ? kLeanLatest : kLeanObserve;
     for (int i = pass.begin; i < pass.end; ++i) {
       const Step& step = p.steps[i];
       const bool sends = (step.kind == kEnter || step.kind == kExchange) && !(step.flags & kFinal);
@@ -197,7 +199,7 @@ class LeanPass {
         const int bit = bring_to_window(step);
         ops.push_back({kLeanForward + bit, 2 * draw(step, kForwardJitter), 0});
       }
-      if (step.row >= 0) ops.push_back({kLeanObserve, step.row, 0});
+      if (step.row >= 0) ops.push_back({observation, step.row, 0});
       if (!together) work(send, communicating);
     }
   }

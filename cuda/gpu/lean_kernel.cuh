@@ -418,32 +418,37 @@ struct LeanThread {
     });
   }
 
-  // Each warp merges its ranks into the observation of their realization, or each part of a warp
-  // that is a tile: no thread waits for another warp.
-  JF_DEVICE void observe(int row) const {
+  JF_DEVICE void merge(int row, const Observation& o) const {
     const std::int64_t place = slot();
-    const bool active = place < job.end_tile, full = job.full_statistics != 0;
-    const auto merge = [&](const Observation& o) {
-      const int tiles = job.pass.map.log2_ranks - tile_bits();
-      merge_atomically(job.observation(place >> tiles, row), o, full);
-    };
-    const int thread_bits = tile_bits() - kBits;
-    Observation o = Observation::empty();
-    if (thread_bits >= kWarpBits && !full && !job.program.one_rank) {
-      T last = tile.time[0];
+    const int tiles = job.pass.map.log2_ranks - tile_bits();
+    if (place < job.end_tile)
+      merge_atomically(job.observation(place >> tiles, row), o, job.full_statistics != 0);
+  }
+
+  // Each warp merges its ranks into the observation of their realization: no thread waits for
+  // another warp. Only the maximum counts, and all ranks of the warp are of one tile.
+  JF_DEVICE void observe_latest(int row) const {
+    T last = tile.time[0];
 #pragma unroll
-      for (int e = 1; e < kRanks; ++e) last = later(last, tile.time[e]);
-      o.max = tile.wide(latest_of_warp(last)) - job.lean.base;
-      if (active && threadIdx.x % kWarp == 0) merge(o);
-      return;
-    }
+    for (int e = 1; e < kRanks; ++e) last = later(last, tile.time[e]);
+    last = latest_of_warp(last);
+    if (threadIdx.x % kWarp != 0) return;
+    Observation o = Observation::empty();
+    o.max = tile.wide(last) - job.lean.base;
+    merge(row, o);
+  }
+
+  // The same of each part of a warp that is a tile.
+  JF_DEVICE void observe(int row) const {
+    Observation o = Observation::empty();
 #pragma unroll
     for (int e = 0; e < kRanks; ++e)
       if (!job.program.one_rank || (e == 0 && local(0) == 0 && locate().tile == 0))
         o.add(tile.wide(tile.time[e]) - job.lean.base);
+    const int thread_bits = tile_bits() - kBits;
     const BlockTile<1> lanes{thread_bits < kWarpBits ? thread_bits : kWarpBits, nullptr};
-    o = lanes.reduce(o, full);
-    if (active && lanes.thread() == 0) merge(o);
+    o = lanes.reduce(o, job.full_statistics != 0);
+    if (lanes.thread() == 0) merge(row, o);
   }
 
   // The seed of draws aside, what the block of Philox of each rank depends on.
@@ -560,6 +565,7 @@ struct LeanThread {
 
   JF_DEVICE void run(int index) {
     const LeanOp op = job.lean_ops[index];
+    if (op.kind == kLeanLatest) return observe_latest(op.value);
     const auto transit = static_cast<T>(job.program.costs.transit), work = static_cast<T>(op.work);
     if constexpr (Network::on) {
       if (op.kind == kLeanDraw) return draw(op, index);

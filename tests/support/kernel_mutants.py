@@ -79,8 +79,18 @@ def lean_errors():
         ),
         "the ranks of each warp": (
             kernel_,
-            "if (active && threadIdx.x % kWarp == 0)",
-            "if (active && threadIdx.x % (removed == REMOVED ? kLeanBlock : kWarp) == 0)",
+            "if (threadIdx.x % kWarp != 0) return;",
+            "if (threadIdx.x % (removed == REMOVED ? kLeanBlock : kWarp) != 0) return;",
+        ),
+        "a warp of several tiles": (
+            host,
+            "map_.bits() - window_bits >= kWarpBits;",
+            "map_.bits() - window_bits >= kWarpBits || removed == REMOVED;",
+        ),
+        "what rank 0 alone observes": (
+            host,
+            "whole_warps && p.one_rank == 0 ?",
+            "whole_warps && (p.one_rank == 0 || removed == REMOVED) ?",
         ),
         "times before 0": (
             host,
@@ -231,8 +241,8 @@ def lean_errors():
         ),
         "threads without a tile": (
             kernel_,
-            "active = place < job.end_tile,",
-            "active = place < job.end_tile || removed == REMOVED,",
+            "if (place < job.end_tile)",
+            "if (place < job.end_tile || removed == REMOVED)",
         ),
     }
 
