@@ -211,9 +211,10 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
 def test_one_rank(kernels, most):
+    sizes = [(4, REAL_LIMITS), (6, (4, 2)), (9, (5, 3)), (10, REAL_LIMITS)]
     runs = [Run(make("after", "fresh", bits), limits=limits, count=5, statistics="max",
                 one_rank=True, most=most)
-            for bits, limits in [(4, REAL_LIMITS), (6, (4, 2)), (9, (5, 3))]]  # fmt: skip
+            for bits, limits in sizes]  # fmt: skip
     assert set(check(kernels, runs)) == {most}
 
 
@@ -262,6 +263,8 @@ def sensitive_runs():
     case = make("forward cost", "stationary", 6)
     runs.append(Run(replace(case, costs=replace(case.costs, forward=0)), count=8))
     runs.append(Run(make("butterfly", "fresh", 11), count=2, statistics="max"))  # several warps
+    runs.append(Run(make("after", "fresh", 6), count=5, statistics="max"))
+    runs.append(Run(make("after", "fresh", 10), count=2, statistics="max", one_rank=True))
     runs += [Run(at_the_edge(rng, 4 * LIMIT32, 0)[0], count=4) for _ in range(8)]
     runs += [Run(on_the_edge(rng, bits, events)) for bits in (4, 5) for events in range(3)]
     case = make("butterfly", "fresh, jitter", 6)  # two rounds of another block in the last window
