@@ -289,10 +289,10 @@ class Run {
 template <class Device>
 void simulate_on(Device& device, const Program& program, const Request& request, BatchPlan plan,
                  Tick* out, const Poll& poll) {
-  for (LeanOp& op : plan.lean_ops)
-    if (request.full_statistics && op.kind == kLeanLatest) op.kind = kLeanObserve;
   std::int64_t done = 0;
   const auto run = [&] {
+    for (LeanOp& op : plan.lean_ops)
+      if (request.full_statistics && op.kind == kLeanLatest) op.kind = kLeanObserve;
     run_in_batches(plan.batch, [&](std::int64_t batch) {
       if (batch < plan.batch) plan.choose_for(batch);
       Run<Device>(device, program, request, plan, done, poll).simulate(out);

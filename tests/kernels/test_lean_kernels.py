@@ -92,6 +92,9 @@ def test_what_is_too_long_for_32_bits_is_run_again(kernels):
     assert check(kernels, runs) == [LEAN32] * 2  # as planned
     fits, again = (launches(kernels, run) for run in runs)
     assert (fits, again) == (2, 3)
+    larger = replace(renewal_at_the_edge(1), log2_ranks=8)  # whole warps; all their statistics
+    for statistics in ("all", "max"):
+        check(kernels, [Run(larger, count=2, statistics=statistics)])
 
 
 def launches(kernels, run):
