@@ -7,6 +7,7 @@ for the lines of `counted_progress` and `timed_phase`, inside the library.
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import sys
@@ -26,6 +27,14 @@ Line = TypeVar("Line", bound="ProgressLine")
 QUIET = 2.0  # seconds in which nothing is said: what is quick needs no progress
 SOON = 1.0  # seconds between lines of different phases
 EVERY_LINE, EVERY_BAR = 10.0, 0.1  # seconds between lines, and between two states of a bar
+
+
+class Nowhere(io.TextIOBase):
+    """A stream that drops what is written."""
+
+    def write(self, text: str) -> int:
+        """Drop the text."""
+        return len(text)
 
 
 class ProgressLine:

@@ -299,7 +299,7 @@ def test_a_command_that_keeps_nothing(tmp_path):
 # Many short sleeps: one that a signal precedes by a microsecond is not interrupted by it.
 HELD = """
 import signal, sys, time
-from jitterfly import cli
+from jitterfly.cli import process
 def sleep(seconds):
     for _ in range(100 * seconds):
         time.sleep(0.01)
@@ -310,8 +310,8 @@ def held(_):
     except KeyboardInterrupt:
         print("asked", flush=True)
         sleep(60)
-cli._run = held
-sys.exit(cli.main([]))
+process._run = held
+sys.exit(process.main([]))
 """
 
 
@@ -333,9 +333,9 @@ def test_the_second_signal_ends_at_once(first):
 )
 def test_while_an_import_executes_a_string(number, expected, tmp_path, monkeypatch):
     """`python -m` would otherwise end by SIGINT, whatever the command's exit code."""
-    first, then = "sleep(60)\n    except", "sleep(60)\ncli"
+    first, then = "sleep(60)\n    except", "sleep(60)\nprocess"
     executed = HELD.replace(first, "exec('sleep(60)')\n    except")
-    (tmp_path / "held.py").write_text(executed.replace(then, "return 130\ncli"))
+    (tmp_path / "held.py").write_text(executed.replace(then, "return 130\nprocess"))
     monkeypatch.syspath_prepend(tmp_path)
     process = start(sys.executable, "-m", "held")
     assert process.stdout.readline() == "begun\n"

@@ -24,10 +24,9 @@ from ..answer import Answer, Note, plain
 from ..fields import FieldError, counted, field_error, naming_parameters, shorten
 from ..files import check_output, digests, make_directory, read_whole, write_together
 from ..memory import peak_memory
-from ..progress import Phases
+from ..progress import Nowhere, Phases
 from ..units import LongTimeWarning
 from ..version import __version__
-from .process import Nowhere
 
 AnyAnswer = TypeVar("AnyAnswer", bound=Answer)
 _PLAIN_LETTERS = {"±": "+-", "–": "-", "…": "...", "µ": "u", "μ": "u", "×": "x"}
