@@ -159,7 +159,7 @@ FLOORS = (
      "distributions congestion measured find_noise_files steps compiled_steps"),
     ("estimates and intervals", "stats optional_packages answer"),
     ("the engine, as Python calls it", "backends executors"),
-    ("values and files", "fields extensions units syntax files memory progress launchers "
+    ("values and files", "fields extensions units syntax files progress resources "
      "interrupts_while_loading version"),
 )  # fmt: skip
 

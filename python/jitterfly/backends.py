@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, memory
+from . import _core, resources
 from .fields import (
     MAX_REALIZATIONS,
     MAX_SEED,
@@ -42,9 +42,10 @@ from .fields import (
     shorten,
     stacklevel_of_user,
 )
-from .launchers import NO_GPU, VISIBLE_DEVICES, task
 from .progress import EVERY_LINE, SOON, ProgressLine, realizations_done, telling
+from .resources import NO_GPU, VISIBLE_DEVICES, task
 from .syntax import read_count
+from .units import show_bytes
 from .version import __version__
 
 core = _core
@@ -579,7 +580,7 @@ def choose_backend(
                 raise
             warn_of_cpu(str(error).removeprefix(_NOT_HERE))
     needed = held + core.memory(program, "cpu", threads, realizations)
-    memory.check_memory(needed, "the realizations in flight and the results", available)
+    resources.check_memory(needed, "the realizations in flight and the results", available)
     return "cpu"
 
 
@@ -588,7 +589,7 @@ def _check_device(
 ) -> None:
     """Raise BackendError if the device can not run the program now."""
     try:
-        memory.check_memory(
+        resources.check_memory(
             held + _host_loads(program, realizations),
             "the results and the loads of messages under congestion, which the host makes",
             available,
@@ -604,7 +605,7 @@ def check_device_memory(needed: Callable[[], int]) -> None:
     try:
         available = core.gpu_memory_available()
         size = needed()
-        memory.check_memory(size, "one realization", available, "device memory")
+        resources.check_memory(size, "one realization", available, "device memory")
     except RuntimeError as error:
         raise DeviceFailed(f"{_NOT_HERE}{error}") from None
     except ValueError as error:
@@ -647,7 +648,7 @@ def info() -> dict[str, Any]:
         "numpy": np.__version__,
         "platform": platform.platform(),
         "processors": core.hardware_threads(),
-        "memory": memory.available_bytes(),
+        "memory": resources.available_memory(),
         "build": dict(core.build_info()),
         "cuda": gpu_problem(),
         "devices": gpu_devices(),
@@ -660,9 +661,7 @@ def info_lines() -> list[str]:
     available = found["memory"]
     lines = [f"{key}: {found[key]}" for key in ("jitterfly", "python", "numpy", "platform")]
     lines.append(f"processors: {found['processors']}")
-    lines.append(
-        f"memory available: {'unknown' if available is None else memory.show_bytes(available)}"
-    )
+    lines.append(f"memory available: {'unknown' if available is None else show_bytes(available)}")
     build = found["build"]
     lines.append(f"instruction set in use: {build.pop('instruction_set')}")
     threads = build.pop("threads")
@@ -670,7 +669,7 @@ def info_lines() -> list[str]:
     lines += [f"build {key}: {value or 'none'}" for key, value in build.items()]
     lines.append(f"cuda: {found['cuda'] or 'usable'}")
     for number, device in enumerate(found["devices"]):
-        words = [memory.show_bytes(v) if k == "memory" else f"{k} {v}" for k, v in device.items()
+        words = [show_bytes(v) if k == "memory" else f"{k} {v}" for k, v in device.items()
                  if k != "name"]  # fmt: skip
         lines.append(f"device {number}: {device.get('name', '?')}, {', '.join(words)}")
     return lines

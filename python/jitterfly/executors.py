@@ -27,7 +27,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from . import launchers
+from . import resources
 from .backends import (
     BACKENDS,
     BackendError,
@@ -55,7 +55,7 @@ from .fields import (
     shorten,
     stacklevel_of_user,
 )
-from .launchers import (
+from .resources import (
     bind_device,
     gpus_per_task,
     listed_devices,
@@ -657,7 +657,7 @@ def engine_of_process(backend: str, threads: Int | None) -> tuple[str, Int | Non
 
 def _share() -> int | None:
     """The threads of one of several processes that a launcher started here without binding them."""
-    size = launchers.local_size()
+    size = resources.local_size()
     if not size or size == 1:
         return None
     wanted = os.environ.get("SLURM_CPUS_PER_TASK", "")
@@ -949,7 +949,7 @@ def check_not_copies() -> None:
 
     For a program that is run whole, not for one that divides work between ranks by itself.
     """
-    number = launchers.world_size() or 1
+    number = resources.world_size() or 1
     if number == 1 or _mpi_world():
         return
     if _under_mpi():

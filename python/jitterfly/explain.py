@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, stats
+from . import resources, stats
 from .algorithms.library_choice import LibraryRules
 from .answer import (
     FIRST,
@@ -743,17 +743,17 @@ def _answer(asked: ExplainQuestion) -> Explanation:
     warn_of_doubts(case.measured_doubts(), case.unseen_changes())
     check_run_arguments(realizations, seed, "cpu", threads, asked.progress, 0)
     _check_explainable(case)
-    available = memory.available_bytes()
+    available = resources.available_memory()
     held = 2 * 8 * (HEAD + len(_QUIET) + _MAX_SOURCES) * realizations
-    memory.check_memory(held, f"the results of {realizations} realizations", available)
+    resources.check_memory(held, f"the results of {realizations} realizations", available)
     each = case.ranks * _bytes_of_rank(case)
     what = f"the critical paths of {case.ranks} ranks"
-    memory.check_memory(held + each, what, available)
+    resources.check_memory(held + each, what, available)
     # As many threads as there is memory for: each follows a realization of its own.
     fit = (available - held) // each if available is not None else threads or MAX_THREADS
     threads = max(1, min(int(threads or core.hardware_threads()), int(fit)))
     program = compile_case(case, links_apart=_has_slow_links(case))
-    with memory.check_allocation(what):
+    with resources.check_allocation(what):
         with reporting(asked.progress, realizations, "cpu") as report:
             combine = list(case.compiled_steps.table.combines)
             raw, sums = core.explain(program, seed, 0, realizations, combine, threads, report)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from . import memory
+from . import resources
 from .algorithms import Algorithm
 from .backends import backend_named, check_run_arguments, choose_backend, core, reporting
 from .compiled_steps import (
@@ -311,8 +311,8 @@ class Collective(Workload):
         words = 4 + 3 + 3 if self.observe in OVER_RANKS else 2
         rows = sum(row_count(loop, every_row=self.observe == "rounds") for loop in self.loops)
         held = rows * (realizations * 8 * words + 128 * words)
-        available = memory.available_bytes()
-        memory.check_memory(held, f"the results of {realizations} realizations", available)
+        available = resources.available_memory()
+        resources.check_memory(held, f"the results of {realizations} realizations", available)
         return held, available
 
     def realize(
@@ -336,7 +336,7 @@ class Collective(Workload):
         chosen = choose_backend(program, backend, threads, realizations, held, available)
         statistics = "all" if spread else "max"
         what = f"{self.ranks} ranks x {realizations} realizations"
-        with memory.check_allocation(what), reporting(progress, realizations, chosen) as report:
+        with resources.check_allocation(what), reporting(progress, realizations, chosen) as report:
 
             def ticks_of(number: int, loop: Collective) -> npt.NDArray[np.int64]:
                 def report_part(done: int) -> None:
@@ -711,7 +711,7 @@ def _of_loop(case: Collective, poll: Poll | None) -> npt.NDArray[np.int64]:
 
 def _by_engine(case: Collective, poll: Poll | None) -> npt.NDArray[np.int64]:
     """Ask the engine: ranks differ, but without noise one realization is like any other."""
-    with memory.check_allocation(f"one realization of {case.ranks} ranks"):
+    with resources.check_allocation(f"one realization of {case.ranks} ranks"):
         raw = core.simulate(compile_case(case), 0, 0, 1, "all", "cpu", 0, poll)
     return max_min_mean(raw, ranks_of_rows(case)).reshape(-1, 3)
 

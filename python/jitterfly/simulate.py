@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, optional_packages, stats
+from . import optional_packages, resources, stats
 from .answer import csv_text, write_if_path
 from .backends import (
     BACKENDS,
@@ -345,7 +345,7 @@ class Engine:
         parts, lost = run_on_devices(left, share, realizations, progress)
         self._lost.update(lost)
         ticks, used = zip(*parts, strict=True)
-        with memory.check_allocation(f"{realizations} realizations"):
+        with resources.check_allocation(f"{realizations} realizations"):
             return np.concatenate(ticks), "cuda" if "cuda" in used else "cpu"
 
 
@@ -516,9 +516,9 @@ def ready_times(case: Case, seed: Int = 0, realization: Int = 0) -> npt.NDArray[
     seed, realization = check_draw(seed, realization)
     needed = case.ranks * (row_count(case, every_row=True) * 16 + 24)
     what = f"all ready times of {case.ranks} ranks"
-    memory.check_memory(needed, what, memory.available_bytes())
+    resources.check_memory(needed, what, resources.available_memory())
     program = compile_case(case, every_row=True)
-    with memory.check_allocation(what):
+    with resources.check_allocation(what):
         raw = core.ready_times(program, seed, realization)
     check_times(raw[None])
     return np.where(raw == _ABSENT, np.nan, from_ticks(raw))
@@ -553,8 +553,8 @@ def noise_phases(
     seed, realization = check_draw(seed, realization)
     number = _periodic_number(case, source)
     what = f"the phases of {case.ranks} ranks"
-    memory.check_memory(case.ranks * 16, what, memory.available_bytes())
-    with memory.check_allocation(what):
+    resources.check_memory(case.ranks * 16, what, resources.available_memory())
+    with resources.check_allocation(what):
         return from_ticks(core.phases(compile_case(case), seed, realization, number))
 
 
@@ -647,4 +647,4 @@ def _check_intervals(case: Case, until: int) -> None:
         noise.check_length(last)
         count += noise.intervals_in(max(last - max(window["begin"], 0), 0))
     what = f"about {count:.3g} intervals"
-    memory.check_memory(int(48 * count), what, memory.available_bytes())
+    resources.check_memory(int(48 * count), what, resources.available_memory())

@@ -354,6 +354,22 @@ def show_ticks(ticks: int) -> str:
     raise AssertionError("not reached")
 
 
+def show_bytes(count: int) -> str:
+    """A number of bytes for people.
+
+    Examples
+    --------
+    >>> show_bytes(24 * 2**30), show_bytes(100)
+    ('24.0 GiB', '100 B')
+    """
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.1f} {unit}" if unit != "B" else f"{count} B"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
 def show_size(count: int) -> str:
     """Show bytes for people, exactly.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jitterfly as jf
-from jitterfly import memory
+from jitterfly import resources
 from jitterfly.backends import check_backend
 from jitterfly.program import row_labels
 from jitterfly.simulate import noise_phases
@@ -566,7 +566,7 @@ def test_results_beyond_memory():
 
 
 def test_ranks_beyond_memory(monkeypatch):
-    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**20)
+    monkeypatch.setattr("jitterfly.resources.available_memory", lambda: 2**20)
     big = case(ranks=2**20, algorithm=jf.Butterfly(copy_levels="all"))
     check(lambda: jf.simulate(big, 1), "not enough memory for", "available 1.0 MiB")
     check(lambda: jf.ready_times(big), "not enough memory for all ready times of 1048576 ranks")
@@ -619,7 +619,7 @@ def _write(root, files):
 def test_available_memory(tmp_path, files, available):
     machine = {"proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8388608 kB\n"}
     _write(tmp_path, machine | {"proc/self/cgroup": "0::/a\n"} | files)
-    assert memory.available_bytes(tmp_path) == available
+    assert resources.available_memory(tmp_path) == available
 
 
 def xarray_scalar(value):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from jitterfly.answer import csv_text
 from jitterfly.backends import gpu_devices, info
 from jitterfly.measured import host
-from jitterfly.memory import available_bytes, check_memory
+from jitterfly.resources import available_memory, check_memory
 
 from .limits import Counter, core_capacity, core_limit, gpu_capacity, gpu_limit
 from .measure import (
@@ -92,7 +92,7 @@ def measured(
     if plan.peers:
         case = programs(ranks, NOISES["periodic"])["butterfly"]
         check_memory(ranks * BYTES_PER_RANK, "the other programs (with --no-peers they are "
-                     "left out)", available_bytes())  # fmt: skip
+                     "left out)", available_memory())  # fmt: skip
         checked = 8 if ranks <= 2**16 else 1
         for complete in others.values():
             check_program(complete, case, checked)

@@ -21,8 +21,8 @@ from typing import Any
 
 from jitterfly.backends import core
 from jitterfly.case import Case
-from jitterfly.memory import available_bytes
 from jitterfly.program import compile_case
+from jitterfly.resources import available_memory
 
 from .measure import NOISES, SEED, programs
 
@@ -92,7 +92,7 @@ def _memory_levels(sizes: list[int]) -> list[tuple[str, int | None, int, int]]:
         if outer > inner:
             levels.append((f"L{number}", outer, inner, min(max(outer // 2, 2 * inner), LARGEST)))
     if sizes:
-        room = available_bytes()
+        room = available_memory()
         fits = LARGEST if room is None else min(LARGEST, room // 2)
         if fits >= 2 * sizes[-1]:  # else memory can not be told from the last cache
             levels.append(("memory", None, sizes[-1], min(4 * sizes[-1], fits)))

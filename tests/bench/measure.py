@@ -24,10 +24,10 @@ from jitterfly.backends import core, takes_gpu
 from jitterfly.case import Case
 from jitterfly.distributions import Bernoulli
 from jitterfly.fields import check_integer, check_power_of_two, shorten
-from jitterfly.memory import available_bytes, check_memory
 from jitterfly.network import Hockney, LogGOPS
 from jitterfly.noise import NetworkJitter, Noise, PeriodicNoise, StepNoise
 from jitterfly.program import compile_case
+from jitterfly.resources import available_memory, check_memory
 from jitterfly.simulate import noise_phases, simulate
 from jitterfly.steps import Costs
 from jitterfly.units import TICKS_PER_SECOND, to_ticks
@@ -303,7 +303,7 @@ def contestants(plan: Plan) -> list[Contestant]:
         assert contestant.case
         backend, ranks = backend_of(contestant), contestant.case.ranks
         what = f"{contestant.program}, {contestant.noise}, at {ranks} ranks"
-        room = core.gpu_memory_available() if backend == "cuda" else available_bytes()
+        room = core.gpu_memory_available() if backend == "cuda" else available_memory()
         check_memory(bytes_in_flight(contestant.case, backend, contestant.threads), what, room,
                      "device memory" if backend == "cuda" else "memory")  # fmt: skip
     return chosen

@@ -363,10 +363,10 @@ def test_progress_on_a_terminal(monkeypatch, capsys):
 
 
 def test_beyond_memory(monkeypatch):
-    monkeypatch.setattr(benchmark, "available_bytes", lambda: 2**20)
+    monkeypatch.setattr(benchmark, "available_memory", lambda: 2**20)
     with pytest.raises(ValueError, match=r"for the other programs \(with --no-peers"):
         developers_main(["--ranks", "2^14"])
-    monkeypatch.setattr("bench.measure.available_bytes", lambda: 2**30)
+    monkeypatch.setattr("bench.measure.available_memory", lambda: 2**30)
     with pytest.raises(ValueError, match=r"memory for butterfly, .* at 1073741824 ranks"):
         developers_main(["--ranks", "2^30", "--no-peers"])
 

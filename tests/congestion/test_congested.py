@@ -402,7 +402,7 @@ def test_a_machine_with_too_little_memory_for_the_tables_of_a_gpu(monkeypatch):
     monkeypatch.setattr(_core, "gpu_memory_available", lambda: 2**40, raising=False)
     monkeypatch.setattr(_core, "memory", lambda *_: 2**20)
     monkeypatch.setattr(_core, "simulate", simulate)
-    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: room)
+    monkeypatch.setattr("jitterfly.resources.available_memory", lambda: room)
 
     room = 4 * table
     told = "not enough memory for the results and the loads of messages under congestion"

@@ -12,7 +12,7 @@ from support.paths import ROOT
 from support.scale import at_most, some
 
 import jitterfly.congestion as jc
-from jitterfly import memory
+from jitterfly import resources
 from jitterfly.congestion.network_map import forwarding, parse_links, read_text
 
 DIGRAPH, DISCOVERED, TABLES = fuzz_maps.DIGRAPH, fuzz_maps.DISCOVERED, fuzz_maps.TABLES
@@ -264,8 +264,8 @@ def test_files_that_are_no_text(tmp_path):
 
 @pytest.mark.slow
 def test_no_broken_file_breaks_a_parser(monkeypatch):
-    available = memory.available_bytes()  # asked each time: four tenths of the time
-    monkeypatch.setattr(memory, "available_bytes", lambda: available)
+    available = resources.available_memory()  # asked each time: four tenths of the time
+    monkeypatch.setattr(resources, "available_memory", lambda: available)
     numbers = some(range(100_000), 2000)
     ends, findings = fuzz_maps.run(numbers, seed=4)
     assert not findings

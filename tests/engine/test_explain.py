@@ -534,7 +534,7 @@ def test_memory_is_asked_for_as_it_is_taken():
 
 
 def test_too_little_memory_is_told_before_it_is_taken(monkeypatch):
-    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**23)
+    monkeypatch.setattr("jitterfly.resources.available_memory", lambda: 2**23)
     with pytest.raises(ValueError, match=r"memory for the critical paths of 257 ranks: needs 1"):
         jf.explain(WINDOWED, 2, threads=1)
 

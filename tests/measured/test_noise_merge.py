@@ -11,10 +11,10 @@ from support.commands import error_of
 
 import jitterfly as jf
 from jitterfly.cli import main
-from jitterfly.launchers import task
 from jitterfly.measured import CpuNoise, Detours, Histogram, Measured, load, noisefile
 from jitterfly.measured.host import allowed_cpus
 from jitterfly.measured.load import merge
+from jitterfly.resources import task
 
 
 def recording(node, cpus=("0",), first=10, **source):

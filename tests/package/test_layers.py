@@ -21,7 +21,7 @@ ROOT = Path(jitterfly.__file__).parent
 # itself, is above all but the command line.
 ORDER = """
 interrupts_while_loading version
-fields extensions units launchers files memory progress steps syntax
+fields extensions units resources files progress steps syntax
 backends executors
 optional_packages stats answer measured find_noise_files imbalance network hierarchy
 distributions algorithms congestion

@@ -255,7 +255,7 @@ def test_the_number_of_ranks_is_checked_before_memory_is_taken(tmp_path):
     path.write_bytes(struct.pack("<QIBB", 4223, 2**24, 0, 0) + bytes(16))
     code = (
         "import sys, jitterfly as jf\n"
-        "from jitterfly.memory import peak_memory\n"
+        "from jitterfly.resources import peak_memory\n"
         "before = peak_memory()\n"
         "try: jf.Schedule.read(sys.argv[1])\n"
         "except ValueError as error: print(peak_memory() - before, error)"

@@ -712,7 +712,7 @@ def test_memory_is_looked_at_before_the_run(tmp_path, monkeypatch, capsys):
     calls = []
 
     def run(free, **options):
-        monkeypatch.setattr(jf.memory, "available_bytes", lambda: free)
+        monkeypatch.setattr(jf.resources, "available_memory", lambda: free)
         return jf.simulate_schedule(
             schedule, FREE, noise, 20, progress=lambda *now: calls.append(now), **options
         )

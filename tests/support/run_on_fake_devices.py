@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jitterfly.launchers import listed_devices
+from jitterfly.resources import listed_devices
 from jitterfly.sweep import run
 from support.fake_devices import FakeDevices
 

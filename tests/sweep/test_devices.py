@@ -19,7 +19,7 @@ from support import sweep_cases
 from support.fake_devices import FakeDevices
 
 import jitterfly as jf
-from jitterfly import backends, executors, launchers
+from jitterfly import backends, executors, resources
 from jitterfly.cli import main
 from jitterfly.sweep import CellsFailed, Stopped, driver, run
 
@@ -77,7 +77,7 @@ def four(monkeypatch):
     """A machine of four devices, of which CUDA shows those that are listed, and one slice."""
 
     def ask():
-        listed = launchers.listed_devices()
+        listed = resources.listed_devices()
         slices = listed is not None and any(name.startswith("MIG") for name in listed)
         return "", 4 if listed is None else 1 if slices else len(listed)
 
@@ -97,17 +97,17 @@ def environ(monkeypatch, environment):
 def test_the_devices_of_a_process(monkeypatch, four, launcher):
     environment, own = LAUNCHERS[launcher]
     environ(monkeypatch, environment)
-    assert " ".join(launchers.own_devices(lambda: 4)) == own
+    assert " ".join(resources.own_devices(lambda: 4)) == own
 
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_one_engine_takes_the_first_of_them(monkeypatch, four, launcher):
     environment, own = LAUNCHERS[launcher]
-    launchers.bind_device(lambda: 4, bound := dict(environment))
-    names = launchers.listed_devices(bound)
+    resources.bind_device(lambda: 4, bound := dict(environment))
+    names = resources.listed_devices(bound)
     taken = [str(number) for number in range(4)] if names is None else names
     assert taken[:1] == own.split()[:1]
-    launchers.bind_device(lambda: 4, again := dict(bound))
+    resources.bind_device(lambda: 4, again := dict(bound))
     assert again == bound
 
 
@@ -124,9 +124,9 @@ def test_a_worker_for_each_of_them(monkeypatch, four, launcher):
     assert workers.devices == tuple(own.split())
     taken = []
     for name in workers.devices:
-        launchers.show_device(name, worker := dict(environment))
-        launchers.bind_device(lambda: 4, worker)
-        taken += launchers.listed_devices(worker)
+        resources.show_device(name, worker := dict(environment))
+        resources.bind_device(lambda: 4, worker)
+        taken += resources.listed_devices(worker)
     assert taken == own.split()
 
 
@@ -309,15 +309,15 @@ def test_the_threads_of_a_process(monkeypatch, tmp_path, launcher):
     """The same devices as its workers would have, by their numbers among those that CUDA shows."""
     environment, own = LAUNCHERS[launcher]
     environ(monkeypatch, environment)
-    listed = launchers.listed_devices()
+    listed = resources.listed_devices()
     slices = listed is not None and any(name.startswith("MIG") for name in listed)
     count = 4 if listed is None else 1 if slices else len(listed)
     cards = FakeDevices(count).install(monkeypatch, tmp_path)
     workers = executors.check_workers(None, "auto", None, devices="all")
     if slices:
-        assert launchers.listed_devices()[:1] == own.split()[:1]
-        own = launchers.listed_devices()[0]
-    listed = launchers.listed_devices()
+        assert resources.listed_devices()[:1] == own.split()[:1]
+        own = resources.listed_devices()[0]
+    listed = resources.listed_devices()
     names = [str(number) for number in range(count)] if listed is None else listed
     assert [names[number] for number in workers.devices or range(min(count, 1))] == own.split()
     assert cards.started == set(workers.devices)
@@ -741,7 +741,7 @@ def test_devices_that_a_question_can_not_have(cards, name, how, message):
 
 def test_a_question_without_the_memory_for_its_results(cards, monkeypatch):
     """Devices would each have it for their shares."""
-    monkeypatch.setattr("jitterfly.memory.available_bytes", lambda: 2**20)
+    monkeypatch.setattr("jitterfly.resources.available_memory", lambda: 2**20)
     with pytest.raises(ValueError, match="not enough memory for the results of 100000 real"):
         jf.simulate(CASE, 100_000, devices="all")
 

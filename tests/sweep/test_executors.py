@@ -21,7 +21,7 @@ from support import hand_over, run_study, scale, sweep_cases
 from support.forkserver import FORKSERVER
 from support.scale import at_most, full_scale
 
-from jitterfly import executors, launchers
+from jitterfly import executors, resources
 from jitterfly.cli import main
 from jitterfly.executors import Pool, WorkerDied, WorkersBroken
 from jitterfly.sweep import CellsFailed, run
@@ -258,7 +258,7 @@ def test_a_farm_of_different_studies(tmp_path, monkeypatch, blank_pictures, caps
     ],
 )
 def test_how_many_processes_a_launcher_started(environment, number):
-    assert launchers.world_size(environment) == number
+    assert resources.world_size(environment) == number
 
 
 def test_a_process_that_is_not_a_copy_is_let_be(tmp_path, monkeypatch, blank_pictures, capsys):
@@ -527,7 +527,7 @@ def test_workers_divide_the_limit_of_a_control_group(monkeypatch, limit, workers
     ],
 )
 def test_neighbours(environment, size):
-    assert launchers.local_size(environment) == size
+    assert resources.local_size(environment) == size
 
 
 @pytest.mark.gpu

@@ -205,7 +205,7 @@ PEAK = """
 import sys
 from pathlib import Path
 from jitterfly.cli.run import run_study
-from jitterfly.memory import peak_memory
+from jitterfly.resources import peak_memory
 from jitterfly.studies import load_study
 from jitterfly.sweep.forecast import forecast
 study = load_study(sys.argv[1])

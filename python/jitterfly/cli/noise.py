@@ -391,10 +391,10 @@ def _add_record(commands: Any) -> None:
 
 
 def _run_record(args: argparse.Namespace) -> int:
-    from ..launchers import task
     from ..measured import noisefile
     from ..measured.host import allowed_cpus, show_cpus
     from ..measured.record import MAX_DETOURS, record
+    from ..resources import task
 
     seconds = parse_seconds(args.seconds, "--seconds", positive=True)
     allowed = allowed_cpus()

@@ -23,8 +23,8 @@ from typing import Any, TextIO, TypeVar
 from ..answer import Answer, Note, plain
 from ..fields import FieldError, counted, field_error, naming_parameters, shorten
 from ..files import check_output, digests, make_directory, read_whole, write_together
-from ..memory import peak_memory
 from ..progress import Nowhere, Phases
+from ..resources import peak_memory
 from ..units import LongTimeWarning
 from ..version import __version__
 

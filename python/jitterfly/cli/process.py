@@ -95,7 +95,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _bind_device() -> None:
     """Take the GPU of the local rank, where a launcher started several commands on a machine."""
     from ..backends import ask_devices
-    from ..launchers import bind_device
+    from ..resources import bind_device
 
     bind_device(lambda: ask_devices()[1])
 

@@ -110,7 +110,7 @@ def options(chosen: argparse.Namespace) -> dict[str, Any]:
 def check_started_once(chosen: argparse.Namespace) -> None:
     """Raise ValueError where `mpiexec` or `srun` started the command several times by mistake."""
     from ..executors import check_not_copies
-    from ..launchers import world_variables
+    from ..resources import world_variables
 
     if chosen.workers == "mpi":
         return  # which is checked, and has words of its own
@@ -380,10 +380,10 @@ def _check_device_model(chosen: argparse.Namespace) -> None:
 def _forecast(study: Any, given: dict[str, Any], how: dict[str, Any], as_json: bool) -> None:
     """Print what a run would take, for `--dry-run`."""
     from ..backends import BackendError, gpu_present
-    from ..memory import show_bytes
     from ..sweep.device_models import DEVICE_MODELS
     from ..sweep.driver import check_columns, overridden
     from ..sweep.forecast import forecast
+    from ..units import show_bytes
 
     check_study(study)
     shard = given.pop("shard")
@@ -593,7 +593,7 @@ def refuse_options(
 def _check_schedule_started_once() -> None:
     """Raise ValueError where a launcher or a job array started the command several times."""
     from ..executors import check_not_copies
-    from ..launchers import world_size, world_variables
+    from ..resources import world_size, world_variables
 
     try:
         check_not_copies()

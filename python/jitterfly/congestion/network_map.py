@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory
+from .. import resources
 from ..backends import core
 from ..fields import shorten
 from ..files import read_whole
@@ -188,8 +188,8 @@ def forwarding(links: ParsedNetwork) -> tuple[npt.NDArray[np.uint32], list[tuple
         raise ValueError(
             f"{links.file}, line {links.lines[0]}: at least two hosts are needed, there is one"
         )
-    memory.check_memory(
-        16 * links.nodes * count, f"{links.file}: forwarding tables", memory.available_bytes()
+    resources.check_memory(
+        16 * links.nodes * count, f"{links.file}: forwarding tables", resources.available_memory()
     )
     table = np.full((links.nodes, count), NO_EDGE, np.uint32)
     for edge in reversed(range(len(links.tails))):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory, optional_packages, stats
+from .. import optional_packages, resources, stats
 from ..backends import (
     BackendError,
     backend_named,
@@ -154,10 +154,10 @@ def simulate_congestion(
 
     def run(program: core.CongestionProgram, chosen: str, report: Any) -> Any:
         in_flight = program.memory(int(threads or 0)) if chosen == "cpu" else 0
-        memory.check_memory(
+        resources.check_memory(
             _BYTES * realizations + in_flight,
             "the results and the realizations in flight",
-            memory.available_bytes(),
+            resources.available_memory(),
         )
         return core.congestion(
             program,

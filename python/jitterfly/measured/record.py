@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import launchers
+from .. import resources
 from ..backends import core
 from ..fields import check_integer, counted, show_number
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds
@@ -194,7 +194,7 @@ def _source_of(recordings: Sequence[Recording], quantum: float) -> dict[str, str
         + f", known to {1e6 * max(r['rate'].drift_error for r in recordings):.2g} ppm",
         "iteration": _per_cpu(recordings, _iteration_text),
     }
-    task = launchers.task()
+    task = resources.task()
     if task is not None:
         source["rank"] = f"{task[0]} of {task[1]}"
     if quantum:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory, optional_packages
+from .. import optional_packages, resources
 from ..answer import (
     PICTURE,
     SECONDS,
@@ -731,12 +731,12 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
                          f"got {len(sources)}")  # fmt: skip
     count = realizations if slowest is None else max(1, math.ceil(slowest * realizations))
     simulated = realizations if slowest is not None else 0  # to see which are the slowest
-    available = memory.available_bytes()
+    available = resources.available_memory()
     # 29 bytes of an operation are counted over all realizations, and 24 are a simulated result.
     held = 29 * schedule.operations + 24 * simulated
     held += 8 * (HEAD + _CAUSES + len(BOUND_BY)) * 2 * count
     each = core.memory_to_explain(*compiled)  # of a thread
-    memory.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
+    resources.check_memory(held + each, f"the critical path of {schedule.operations:,} operations",
                         available)  # fmt: skip
     threads = asked.threads or core.hardware_threads()
     if available is not None:

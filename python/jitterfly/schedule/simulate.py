@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import memory
+from .. import resources
 from ..backends import backend_named, check_device_memory, check_run_arguments, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
 from ..fields import (
@@ -49,7 +49,7 @@ from ..question import (
     required,
 )
 from ..syntax import read_noise_texts
-from ..units import LONGEST_TICKS, TICKS_PER_SECOND
+from ..units import LONGEST_TICKS, TICKS_PER_SECOND, show_bytes
 from ..unseen_noise import RecordedNoise, SourceHits, hits_of
 from ..workload import NO_WORK, RankWork, Work, doubts_of, place_noise, unfit_nodes, unseen_changes
 from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
@@ -215,7 +215,7 @@ def plan_schedule(
     if marks is not None:
         what += f", and {len(marks.names):,} marks"
         needed += 24 * schedule.operations + 8 * (2 * results + 32) * len(marks.names)
-    memory.check_memory(needed, what, memory.available_bytes())
+    resources.check_memory(needed, what, resources.available_memory())
     compiled = compile_schedule(schedule, network, sources, marks, speed, order)
     completion = compiled.plan.completion
     if completion > LONGEST_TICKS:
@@ -248,7 +248,7 @@ def execute(
         The run time in ticks, the rank that is last, and when each mark is reached.
     """
     plan, program = compiled
-    available = memory.available_bytes()  # of which the plan has taken some
+    available = resources.available_memory()  # of which the plan has taken some
     needed = 0  # of the machine's memory
     if engine == "cuda":
         check_device_memory(lambda: core.schedule_memory(plan, program, realizations, 0, engine))
@@ -256,7 +256,7 @@ def execute(
         needed = bytes_in_flight(
             schedule, compiled, sources, realizations, int(threads or 0), order
         )
-    memory.check_memory(needed + 24 * realizations, "the realizations in flight", available)
+    resources.check_memory(needed + 24 * realizations, "the realizations in flight", available)
     with reporting(progress, realizations, engine) as report:
         raw = core.simulate_schedule(
             plan, program, seed, first_realization, realizations, int(threads or 0), report,
@@ -396,7 +396,7 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
     checks = usual_checks(schedule.operations) if checks is None else checks
     different = different_realizations(realizations, sources, speed)
     checks = min(checks, different) if order == "noise-free" else 0
-    available = memory.available_bytes()  # of which the plan has taken some
+    available = resources.available_memory()  # of which the plan has taken some
     needed = bytes_to_check(schedule, len(sources))
     unchecked = bool(checks) and available is not None and needed > available
     engine = "cuda" if requested == "cuda" else "cpu"
@@ -418,7 +418,7 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
         noise_free=plan.completion / TICKS_PER_SECOND,
         order=order,
         order_check=check_order(schedule, network, speed, compiled, seed, numbers, fair, raw[:, 0]),
-        unchecked=memory.show_bytes(needed) if unchecked else "",
+        unchecked=show_bytes(needed) if unchecked else "",
         marks=marks.names,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
         mark_ticks_noise_free=np.array(plan.reached, dtype=np.int64),

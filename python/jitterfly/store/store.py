@@ -34,7 +34,6 @@ from .. import optional_packages
 from ..answer import write_if_path
 from ..fields import MAX_REALIZATIONS, check_choice, first_few, shorten, visible
 from ..files import check_replaceable, replacing, synchronize
-from ..memory import show_bytes
 from ..observables import (
     CellData,
     Computed,
@@ -53,6 +52,7 @@ from ..studies import STREAM_VERSION, Cell, Study
 from ..studies.axes import label_named
 from ..studies.grid import digest
 from ..studies.study import BaseReplaced, find_cell, labels_of_value
+from ..units import show_bytes
 from . import numbers, run_directory
 from .numbers import Numbers, dataset_of
 from .records import (

@@ -15,9 +15,9 @@ import numpy as np
 
 from ..backends import backend_named, check_backend, check_threads
 from ..fields import check_choice
-from ..memory import peak_memory
 from ..observables import STATISTICS, CellData, Observed, Summary, Ticks
 from ..progress import timed_phase
+from ..resources import peak_memory
 from ..store import Store
 from ..store.records import MAX_OWN_FILES
 from ..store.store import MAX_DATA_BYTES, MAX_EARLY_COLUMNS
