@@ -156,7 +156,7 @@ FLOORS = (
     ("questions about one situation", "question slowdown noise_limit explain schedule"),
     ("from a case to samples", "simulate faster_algorithm unseen_noise goal_export collect"),
     ("one situation", "case program workload algorithms network hierarchy imbalance noise "
-     "distributions congestion measured find_noise_files steps compiled_steps"),
+     "distributions congestion measured steps compiled_steps"),
     ("estimates and intervals", "stats optional_packages answer"),
     ("the engine, as Python calls it", "backends executors"),
     ("values and files", "fields extensions units syntax files progress resources "

@@ -24,11 +24,10 @@ from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, sho
 from .case import Case, allows_switches
 from .faster_algorithm import algorithm_cautions
 from .fields import MAX_REALIZATIONS, FieldError, check_numbers, parameter, reads_as_number, shorten
-from .files import read_text
-from .find_noise_files import digest_of, files_of
-from .find_noise_files import read as read_measured
+from .files import digest_of, files_of, read_text
 from .measured import CollectiveTable, FormatError, PerRankSamples, load, noisefile
 from .measured.formats import PLAIN, OtherTool
+from .measured.load import load_named
 from .measured.measurements import MAX_TICKS, full_name, parts_of_collective
 from .progress import part_of_progress
 from .question import (
@@ -498,7 +497,7 @@ def _same_times_notes(measured: _Measured, case: Case) -> list[Note]:
     notes, path = [], Path(measured) if isinstance(measured, (str, Path)) else Path()
     for file, place in (pair for one in case.noise for pair in files_of(one).items()):
         with suppress(FormatError):
-            origin = read_measured(place, digest_of(place)).source.get("sha256")
+            origin = load_named(place, digest_of(place)).source.get("sha256")
             if origin and path.is_file() and digest_of(path) in origin.split(", "):
                 told = (f"the noise of {file} is that of {path}, with which it is compared: this "
                         "says nothing of how well it predicts other times")  # fmt: skip

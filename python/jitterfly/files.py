@@ -5,10 +5,14 @@ An append that fails, as on a full disk, is taken back (`append_whole`).
 What is read or replaced is a regular file. A named pipe would block for ever, a device such as
 /dev/zero has no end, and neither may be replaced by a file. What is written is never reached
 through a symbolic link: a file that another one made of it would be changed.
+
+Files that a case names (noise, schedules, tables) are identified by their content (SHA-256), not by
+the name: a study that is resumed, merged or moved sees the same noise, or stops.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import hashlib
 import io
@@ -24,13 +28,15 @@ import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from .fields import parameter
+from .fields import Component, Converted, parameter, shorten
 from .units import show_size
 
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
@@ -429,3 +435,128 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArra
 def with_path(error: OSError, path: Path) -> OSError:
     """Return an error with the name of a file added."""
     return OSError(error.errno, error.strerror or str(error), str(path))
+
+
+# --- files that a case names
+
+
+class UntrustedNoiseWarning(UserWarning):
+    """A file of measured noise says that it is not to be trusted."""
+
+
+STORED_STUDY, COPIES = "study.toml", "files"
+"""In a store's directory: its study, and the folder with copies of the files that it names."""
+
+_Folders = tuple[Path, Path | None]
+_FOLDERS: ContextVar[_Folders] = ContextVar("folders", default=(Path(), None))
+
+
+class FileName(str):
+    """A file as the user named it, which also knows where it was found.
+
+    A noise source that is made again elsewhere, changed a little, then keeps its file.
+    """
+
+    __slots__ = ("path",)
+    path: Path
+
+    def __new__(cls, name: str, path: Path) -> FileName:
+        made = super().__new__(cls, name)
+        made.path = path
+        return made
+
+    def __reduce__(self) -> tuple[type[FileName], tuple[str, Path]]:
+        return FileName, (str(self), self.path)
+
+
+class FileField(Converted[str | Path, FileName]):
+    """A required field of a dataclass that takes the path of a file."""
+
+    def __init__(self) -> None:
+        super().__init__("str | Path")
+
+
+@contextmanager
+def files_from(folder: Path, copies: Path | None = None) -> Iterator[None]:
+    """Make names of files relative to `folder` within it; `copies` holds some (`copy_name`)."""
+    token = _FOLDERS.set((folder, copies))
+    try:
+        yield
+    finally:
+        _FOLDERS.reset(token)
+
+
+def current_folders() -> _Folders:
+    """The folders that `files_from` set last."""
+    return _FOLDERS.get()
+
+
+def copy_name(file: str) -> str:
+    """The name of a copy of the file that a study calls `file`: ``alps-0f3c9a1b.out``."""
+    path = Path(file)
+    return f"{path.stem}-{hashlib.sha256(file.encode()).hexdigest()[:8]}{path.suffix}"
+
+
+def files_of(part: Any) -> dict[str, Path]:
+    """The files that a noise source, or a distribution, reads: by name, where they are."""
+    file = getattr(part, "file", None)
+    files = {str(file): file.path} if isinstance(file, FileName) else {}
+    files |= getattr(part, "read_files", {})
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Component):
+                files |= files_of(one)
+    return files
+
+
+def find_file(file: Any, sha256: Any) -> tuple[FileName, str]:
+    """The name of a file with its place, and the SHA-256 of its content as 64 hex digits.
+
+    Raises
+    ------
+    ValueError
+        It can not be read, or `sha256` is given and is another.
+    """
+    file = os.fspath(file) if isinstance(file, os.PathLike) else file
+    if not isinstance(file, str) or not file or "\0" in file:
+        raise ValueError(f"file must be the path of a file, got {shorten(file)}")
+    if sha256 is not None and not (isinstance(sha256, str) and len(sha256) == 64):
+        raise ValueError(f"sha256 must be the 64 hex digits of a SHA-256, got {shorten(sha256)}")
+    path = _locate(file)
+    if not path.exists() and isinstance(file, FileName):
+        path = file.path
+    digest = check_content(path, file, sha256)
+    return FileName(file, path), digest
+
+
+def _locate(file: str) -> Path:
+    """Return where a file is: its copy, where there is one, or in the folder of `files_from`."""
+    folder, copies = _FOLDERS.get()
+    if copies is not None and (copies / copy_name(file)).is_file():
+        return (copies / copy_name(file)).absolute()
+    return (folder / Path(file).expanduser()).absolute()
+
+
+def check_content(path: Path, file: str, expected: str | None) -> str:
+    """Return the SHA-256 of a file that a user calls `file`; raise ValueError if it is another."""
+    try:
+        digest = digest_of(path)
+    except OSError as error:
+        raise ValueError(
+            f"file: {file} can not be read ({error.strerror}; looked for at {path})"
+        ) from None
+    if expected is not None and digest != expected:
+        raise ValueError(f"file: {file} has changed: its sha256 is {digest}, it must be {expected}")
+    return digest
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content, 64 hex digits; a file that has changed is read again."""
+    status = path.stat()
+    return _digest(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1024)  # while a run goes on, it is asked for again and again
+def _digest(path: Path, changed: int, size: int) -> str:
+    return hashlib.sha256(read_whole(path)).hexdigest()

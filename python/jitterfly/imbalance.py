@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import find_noise_files
 from .fields import (
     Component,
     Converted,
@@ -33,8 +32,7 @@ from .fields import (
     frozen_dataclass,
     shorten,
 )
-from .files import read_text
-from .find_noise_files import FileField, FileName
+from .files import FileField, FileName, find_file, read_text
 from .syntax import read_number, read_part
 from .units import (
     LONGEST_TICKS,
@@ -212,13 +210,13 @@ class _OfFile:
     sha256: str | None = field(default=None)
 
     def __post_init__(self) -> None:
-        name, digest = find_noise_files.find(self.file, self.sha256)
+        name, digest = find_file(self.file, self.sha256)
         object.__setattr__(self, "file", name)
         object.__setattr__(self, "sha256", digest)
         self._read(name, digest)
 
     def _table(self) -> npt.NDArray[Any]:
-        return self._read(*find_noise_files.find(self.file, self.sha256))  # it may have changed
+        return self._read(*find_file(self.file, self.sha256))  # it may have changed
 
     def _read(self, name: str, digest: str) -> npt.NDArray[Any]:
         raise NotImplementedError

@@ -10,10 +10,10 @@ import pytest
 from support.scale import scaled
 
 import jitterfly as jf
-from jitterfly import find_noise_files
 from jitterfly.case import longest_ticks
-from jitterfly.find_noise_files import copy_name
+from jitterfly.files import copy_name
 from jitterfly.measured import Detours, Histogram, Measured, noisefile
+from jitterfly.measured.load import load_named
 from jitterfly.noise import trace
 from jitterfly.replay import Replay
 from jitterfly.simulate import noise_phases
@@ -515,6 +515,6 @@ def test_another_content_is_another_run(tmp_path):
     # The first one is still what it was, here; a process that has to read the file anew refuses.
     first = study.cells()[0].variants[0].case
     jf.simulate(first, 1)
-    find_noise_files.read.cache_clear()
+    load_named.cache_clear()
     trace._recordings_of_file.cache_clear()
     check(lambda: jf.simulate(first, 1), "has changed: its sha256 is", "must be")

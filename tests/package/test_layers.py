@@ -23,7 +23,7 @@ ORDER = """
 interrupts_while_loading version
 fields extensions units resources files progress steps syntax
 backends executors
-optional_packages stats answer measured find_noise_files imbalance network hierarchy
+optional_packages stats answer measured imbalance network hierarchy
 distributions algorithms congestion
 noise compiled_steps workload program case faster_algorithm unseen_noise simulate
 goal_export collect question slowdown noise_limit explain schedule compare_measured predict theory

@@ -32,8 +32,7 @@ from ..fields import (
     shorten,
     show_number,
 )
-from ..files import read_text
-from ..find_noise_files import files_from
+from ..files import files_from, read_text
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
 from ..question import (

@@ -176,8 +176,7 @@ def _questions() -> list[_Question]:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    from ..files import write_whole
-    from ..find_noise_files import files_from
+    from ..files import files_from, write_whole
     from ..studies import parse_study
     from ..studies.study import check_name
     from .run import check_study

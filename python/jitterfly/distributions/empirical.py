@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import find_noise_files
 from ..fields import Converted, FloatsLike, shorten
+from ..files import FileName, find_file
 from ..units import (
     LONGEST_SECONDS,
     TICKS_PER_SECOND,
@@ -87,7 +87,7 @@ class Empirical(Distribution, kind="empirical"):
             put("samples", _read_seconds(given, "samples"))
             self._keep_long("samples", given)
         elif self.file is not None:
-            name, sha256 = find_noise_files.find(self.file, self.sha256)
+            name, sha256 = find_file(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         else:
@@ -149,9 +149,11 @@ class Empirical(Distribution, kind="empirical"):
 
     def make_table(self) -> distribution.DelayTable:
         if self.file is not None:
-            assert isinstance(self.file, find_noise_files.FileName)
-            measured = find_noise_files.read(self.file.path, str(self.sha256))
-            parts = find_noise_files.choose(measured, self.part, self.file, all_parts=True)
+            from ..measured.load import choose_parts, load_named
+
+            assert isinstance(self.file, FileName)
+            measured = load_named(self.file.path, str(self.sha256))
+            parts = choose_parts(measured, self.part, self.file, all_parts=True)
             return _table_of_parts(parts, self.file, self.longest)
         if self.samples is not None:
             return distribution.samples(_to_ticks(self.samples))

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
+import shlex
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
-from ..fields import first_few, parameter, shorten
+from ..fields import (
+    as_integer,
+    check_integer,
+    first_few,
+    naming_other_options,
+    option_of,
+    parameter,
+    shorten,
+)
+from ..files import UntrustedNoiseWarning, check_content
 from ..units import TICKS_PER_SECOND, Time, parse_seconds, show_seconds, to_ticks
 from ..version import __version__
 from . import noisefile
-from .formats import Options, TextFile, open_text, read
+from .formats import FormatError, Options, OtherTool, TextFile, open_text, read
 from .host import show_cpus
 from .measurements import Detours, Measured
 
@@ -77,6 +90,66 @@ def _select_cpus(measured: Measured, cpus: str, name: str) -> Measured:
         )
     parts = tuple(part for part in measured.parts if getattr(part, "cpu", "") in wanted)
     return replace(measured, parts=parts)
+
+
+@lru_cache(maxsize=16)
+def load_named(path: Path, sha256: str) -> Measured:
+    """Load a file that a case names, and has found to have this content.
+
+    Raises
+    ------
+    FormatError
+        It is malformed, or needs what a study can not say: how a file is read.
+    """
+    check_content(path, str(path), sha256)
+    try:
+        with naming_other_options() as needed:
+            measured = load(path)
+    except FormatError as error:
+        command = "jitterfly noise import"
+        known = isinstance(error, OtherTool) or command in error.what
+        if error.line is not None or not needed or known:
+            raise
+        way = f"to `{command} {shlex.quote(str(path))}`, which makes a noise file of it"
+        raise FormatError(error.file, None, f"{error.what}; {way}") from None
+    if "untrusted" in measured.source and parent_process() is None:  # workers repeat nothing
+        text = f"{path.name} is not to be trusted: {measured.source['untrusted']}"
+        warnings.warn(text, UntrustedNoiseWarning, stacklevel=2)
+    return measured
+
+
+def choose_parts(
+    measured: Measured, part: Any, file: str, *, all_parts: bool = False, each: bool = False
+) -> list[Any]:
+    """Choose parts of a measurement: one, or all of them where the caller allows it.
+
+    `each` is whether a caller knows "each", for the message alone.
+
+    Raises
+    ------
+    ValueError
+        There are several and `part` is None, or it is none of them.
+    """
+    parts = list(measured.parts)
+    if part is None and len(parts) == 1:
+        return parts
+    if all_parts and isinstance(part, str) and part == "all":
+        return parts
+    named = [getattr(recording, "cpu", "") for recording in parts]
+    listed = ", ".join(f"{i}: CPU {cpu}" for i, cpu in enumerate(named[:8]) if cpu)
+    listed = f" ({listed}{', ...' if len(parts) > 8 else ''})" if listed else ""
+    way = " or part = 'all'" if all_parts else ""
+    way += " or part = 'each'" if each else ""
+    if part is None:
+        option = option_of("noise") if each else None
+        way += "" if option is None else f" ({option} {file},part=each)"
+        raise ValueError(
+            f"file: {file} has {len(parts)} parts{listed}; choose one with part = 0 to "
+            f"{len(parts) - 1}{way}"
+        )
+    if len(parts) == 1 and as_integer(part) != 0:
+        raise ValueError(f"part must be left out: {file} has one part alone, got {shorten(part)}")
+    return [parts[check_integer(part, "part", 0, len(parts) - 1)]]
 
 
 def select_detours(

@@ -1,6 +1,6 @@
 r"""The noise file (.noise): text format of measured detours and histograms, reader and writer.
 
-Where a case finds such files, and how it knows their content: `find_noise_files`.
+Where a case finds such files, and how it knows their content: `files`.
 
 A file of version 1 is UTF-8 text. Its first line is ``# jitterfly noise 1``. Lines that begin with
 ``#`` hold one ``key = value`` each, the value a number, a text or a list of texts as TOML and JSON

@@ -8,7 +8,7 @@ CONTRIBUTING.md names its places in C++. The
 distributions that they draw from are in `jitterfly.distributions`.
 """
 
-from ..find_noise_files import UntrustedNoiseWarning
+from ..files import UntrustedNoiseWarning
 from .congestion import Congestion
 from .delays import LateArrival, MessageNoise, NetworkWeather, StepNoise
 from .jitter import NetworkJitter

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from .. import find_noise_files
 from ..congestion import PERTURBATIONS, NetworkMap, Topology
 from ..congestion.case import check_ratio
 from ..congestion.topology import program_on
 from ..fields import Converted, RealOrText, check_choice, frozen_dataclass, shorten
+from ..files import find_file
 from .source import MaxWork, Noise
 
 _MAX_MESSAGES = 2**16 - 1  # under way together: the engine counts in 16 bits
@@ -166,7 +166,7 @@ def _read_topology(value: Any) -> Topology:
         for number, (key, sha256) in enumerate(zip(("file", "tables"), expected, strict=True)):
             file = named[number]
             if file is not None:
-                name, found = find_noise_files.find(file, sha256)
+                name, found = find_file(file, sha256)
                 table[key], named[number] = str(name.path), name
                 content.append(found)
             elif sha256 is not None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .. import find_noise_files
 from ..distributions.distribution import LARGEST
 from ..fields import (
     Array,
@@ -28,6 +27,7 @@ from ..fields import (
     counted,
     shorten,
 )
+from ..files import FileName, find_file
 from ..stats import ENOUGH_EVENTS
 from ..units import (
     TICKS_PER_SECOND,
@@ -160,7 +160,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
         _check_ways(self, trace)
         self.check_fields()
         if self.file is not None:
-            name, sha256 = find_noise_files.find(self.file, self.sha256)
+            name, sha256 = find_file(self.file, self.sha256)
             put("file", name)
             put("sha256", sha256)
         elif trace is not None:
@@ -199,7 +199,7 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     def replayed(self) -> tuple[Recording, ...]:
         """The intervals of each recording that ranks replay, in ticks; touching ones are one."""
         if self.file is not None:
-            assert isinstance(self.file, find_noise_files.FileName)
+            assert isinstance(self.file, FileName)
             which = self.file.path, str(self.sha256), self.part, self.file
             if self.resample is None:
                 return _recordings_of_file(*which)
@@ -373,11 +373,12 @@ class TraceNoise(EqualByFields, IntervalNoise, kind="trace"):
     def doubts(self, ranks: int, work: float, cycles: int = 1) -> list[str]:
         name, notes = "the given detours", tuple[str, ...]()
         if self.file is not None:
-            from ..measured.measurements import LOAD_NOTE  # it is imported where a file is read
+            from ..measured.load import load_named  # it is imported where a file is read
+            from ..measured.measurements import LOAD_NOTE
 
-            assert isinstance(self.file, find_noise_files.FileName)
+            assert isinstance(self.file, FileName)
             name = self.file.path.name
-            measured = find_noise_files.read(self.file.path, str(self.sha256))
+            measured = load_named(self.file.path, str(self.sha256))
             notes = tuple(note for note in measured.notes if LOAD_NOTE in note and "%" in note)
         measured_there = not self.made_up and (self.file is not None or self.random)
         text = self._short_for(name, ranks, work, cycles) if measured_there and work > 0 else []
@@ -503,14 +504,13 @@ def _resampled_of_file(
 def _recordings_of_file(path: Path, sha256: str, part: Any, file: str) -> tuple[Recording, ...]:
     """The detours in a part of a file, or in each of its parts, of which some may have none."""
     from ..measured import Detours
+    from ..measured.load import choose_parts, load_named
 
-    measured = find_noise_files.read(path, sha256)
+    measured = load_named(path, sha256)
     each = isinstance(part, str) and part == "each"
     if not isinstance(measured.parts[0], Detours):  # before anybody chooses one of several
         raise ValueError(_no_detours(measured.parts, file))
-    chosen = (
-        list(measured.parts) if each else find_noise_files.choose(measured, part, file, each=True)
-    )
+    chosen = list(measured.parts) if each else choose_parts(measured, part, file, each=True)
     traces = []
     for number, one in enumerate(chosen):
         assert isinstance(one, Detours)  # as all parts of a file

@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import find_noise_files
 from ..backends import backend_named, check_run_arguments, core
 from ..case import read_parts
 from ..fields import (
@@ -27,7 +26,7 @@ from ..fields import (
     check_present,
     frozen_dataclass,
 )
-from ..find_noise_files import FileField, FileName
+from ..files import FileField, FileName, find_file
 from ..hierarchy import Hierarchy
 from ..imbalance import SpeedOrText, check_ranks, check_speed
 from ..network import LogGOPS
@@ -307,7 +306,7 @@ def _find(file: Any, sha256: str | None, what: str) -> tuple[FileName, str]:
             "by `ScheduleBuilder.write(path, marks=...)`"
         )
     try:
-        return find_noise_files.find(file, sha256)
+        return find_file(file, sha256)
     except ValueError as error:
         raise ValueError(f"{what}: {str(error).removeprefix('file: ')}") from None
 

@@ -31,6 +31,12 @@ import numpy as np
 
 from ..fields import MAX_SEED, counted, is_number, parameter, shorten
 from ..files import (
+    COPIES,
+    STORED_STUDY,
+    copy_name,
+    digest_of,
+    files_from,
+    files_of,
     open_input,
     open_own,
     read_text,
@@ -38,7 +44,6 @@ from ..files import (
     remove_temporaries,
     write_whole,
 )
-from ..find_noise_files import COPIES, STORED_STUDY, copy_name, digest_of, files_from, files_of
 from ..observables import Target
 from ..studies import (
     STREAM_VERSION,

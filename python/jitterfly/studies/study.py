@@ -43,7 +43,7 @@ from ..fields import (
     shorten,
     show_number,
 )
-from ..find_noise_files import current_folders, files_from
+from ..files import current_folders, files_from
 from ..hierarchy import Level
 from ..network import Network
 from ..observables import (

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from ..case import Case
 from ..fields import check_keys, did_you_mean, parameter, shorten
-from ..files import read_text
-from ..find_noise_files import COPIES, STORED_STUDY, files_from
+from ..files import COPIES, STORED_STUDY, files_from, read_text
 from .axes import Axis
 from .grid import RealizationBudget
 from .study import BaseReplaced, Study
