@@ -121,7 +121,7 @@ class ScheduleBuilder:
 
     def __init__(self, ranks: IntOrText, *, gamma: Time = 0.0, name: str = "application") -> None:
         self.ranks = read_count(ranks, "ranks", 1, MAX_RANKS)
-        self.name = _check_text(name, "name")
+        self.name = _check_name(name)
         self._network = LogGOPS(L=0.0, o=0.0, gamma=gamma)
         self._of = [RankOperations() for _ in range(self.ranks)]
         self._marks: dict[str, list[tuple[int, int]]] = {}
@@ -391,12 +391,12 @@ class ScheduleBuilder:
 
 def _label(name: str) -> str:
     """Return what labels begin with; those of GOAL begin with a letter."""
-    if not re.fullmatch("([A-Za-z][A-Za-z0-9_]*)?", _check_text(name, "name")):
+    if not re.fullmatch("([A-Za-z][A-Za-z0-9_]*)?", _check_name(name)):
         raise ValueError(f"name must be a letter, then letters, digits and _, got {shorten(name)}")
     return f"{name}_" if name else "o"
 
 
-def _check_text(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be text, got {shorten(value)}")
-    return value
+def _check_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ValueError(f"name must be text, got {shorten(name)}")
+    return name

@@ -703,6 +703,7 @@ FIGURES = ("maps", "curves", "family", "each_cycle", "distribution", "histogram"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OBSERVABLE = re.compile(r"[^\W_]([\w ./-]*\w)?")
 _LETTERS = "letters, digits, spaces, '_', '.', '-', '/'"
+_MAX_LISTED = 12  # names in a message
 _RESERVED = (
     "observable", "statistic", "target", "variant", "unit", "value", "estimate", "low", "high",
     "confidence", "realizations", "exact", "met", "complete", "relative_error", "target_error",
@@ -901,11 +902,11 @@ def _check_unit(target: Target, name: str, unit: str) -> None:
         )
 
 
-def _listed(names: Iterable[str], most: int = 12) -> str:
-    """Return the names in quotes, at most `most` of them."""
+def _listed(names: Iterable[str]) -> str:
+    """Return the first names in quotes, and how many there are where that is not all."""
     shown = [repr(name) for name in names]
-    more = f", ... ({len(shown)} in all)" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    more = f", ... ({len(shown)} in all)" if len(shown) > _MAX_LISTED else ""
+    return ", ".join(shown[:_MAX_LISTED]) + more
 
 
 def why_absent(observable: Observable, cells: Sequence[Cell]) -> str:
