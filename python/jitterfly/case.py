@@ -794,8 +794,8 @@ def warn_of_unused_costs(cases: Iterable[Workload]) -> None:
             continue
         for name, cost in (("L_factor", "L"), ("G_factor", "G")):
             if getattr(case, name) is not None and getattr(case.network, cost, 1) == 0:
-                told = f"{name} acts on nothing, so it is without effect: network.{cost} is 0"
-                warnings.warn(told, UnusedCostWarning, stacklevel=stacklevel_of_user())
+                text = f"{name} acts on nothing, so it is without effect: network.{cost} is 0"
+                warnings.warn(text, UnusedCostWarning, stacklevel=stacklevel_of_user())
                 return
         gamma = getattr(case.network, "gamma", 0)
         if case.ranks == 1 or not gamma or not case.message_bytes:

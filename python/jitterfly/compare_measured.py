@@ -473,18 +473,18 @@ compare_measured = call_of(CompareMeasuredQuestion, _answer, "compare_measured")
 
 
 def warm_up_notes(series: Series) -> list[Note]:
-    """Say first that the first iterations are unlike the others."""
+    """Note, before all else, that the first iterations are unlike the others."""
     first = series.warm_up
     if not first:
         return []
     longest = float(series.samples[:first].max())
     which, them = ("iteration", "it") if first == 1 else (f"{first} iterations", "them")
-    told = (
+    text = (
         f"the first {which} took up to {show_seconds(longest, 3)}, "
         f"{longest / np.median(series.ascending):.2g} times the median. Is that warm-up? "
         f"{parameter('skip', first)} leaves {them} out, on which mean and p99.9 can depend"
     )
-    return [Note("warm_up", told, FIRST)]
+    return [Note("warm_up", text, FIRST)]
 
 
 def messages_of(case: Case) -> int:
@@ -499,9 +499,9 @@ def _same_times_notes(measured: _Measured, case: Case) -> list[Note]:
         with suppress(FormatError):
             origin = load_named(place, digest_of(place)).source.get("sha256")
             if origin and path.is_file() and digest_of(path) in origin.split(", "):
-                told = (f"the noise of {file} is that of {path}, with which it is compared: this "
+                text = (f"the noise of {file} is that of {path}, with which it is compared: this "
                         "says nothing of how well it predicts other times")  # fmt: skip
-                notes.append(Note("same_times", told, FIRST))
+                notes.append(Note("same_times", text, FIRST))
     return notes
 
 
@@ -509,17 +509,17 @@ def _remarks_on_order(series: Series, effective: float) -> list[Note]:
     """Say whether times are sorted, and how far they depend on each other."""
     count = len(series.ascending)
     if series.is_sorted and series.ascending[0] < series.ascending[-1]:
-        told = ("the measured times are sorted, which hides whether they depend on each other: "
+        text = ("the measured times are sorted, which hides whether they depend on each other: "
                 "intervals and probability are for independent ones")  # fmt: skip
-        return [Note("sorted", told)]
+        return [Note("sorted", text)]
     if effective == count:
         return []
     depend = f"the {count:,} measured times depend on their neighbours"
     if too_few(effective, count):
-        told = "for so long that not all have intervals: measure for longer, or with pauses"
-        return [Note("dependent", f"{depend} {told}")]
-    told = f"those of fewer independent ones, {math.floor(effective):,} at the least"
-    return [Note("dependent", f"{depend}: intervals and probability are {told}")]
+        text = "for so long that not all have intervals: measure for longer, or with pauses"
+        return [Note("dependent", f"{depend} {text}")]
+    text = f"those of fewer independent ones, {math.floor(effective):,} at the least"
+    return [Note("dependent", f"{depend}: intervals and probability are {text}")]
 
 
 def _timed(case: Case, clock: str, mean: bool) -> Case:
@@ -533,19 +533,19 @@ def _remarks_on_clock(case: Case, clock: str, *, given: bool) -> list[Note]:
     """Say which clock was taken, and how else times may be measured."""
     cycles = f"{case.cycles:,} cycles"
     if clock == COMMON and case.cycles > 1:
-        told = (f"simulated is the time from the first start to the end of all {cycles}: "
+        text = (f"simulated is the time from the first start to the end of all {cycles}: "
                 f"give measured times of that many, or {parameter('cycles', 1)}")  # fmt: skip
-        return [Note("cycles", told)]
+        return [Note("cycles", text)]
     if clock == COMMON:
         if case.observe == "spread":
             return [
                 Note("clock", "clock: all ranks begin at once; the mean over ranks of their ends")
             ]
-        told = "clock: all ranks begin at once, until the last one has the result"
+        text = "clock: all ranks begin at once, until the last one has the result"
         if not given:
             own = parameter("clock", OWN)
-            told += f"; if ranks start clocks of their own behind a barrier, give {own}"
-        return [Note("clock", told)]
+            text += f"; if ranks start clocks of their own behind a barrier, give {own}"
+        return [Note("clock", text)]
     assert case.barrier is not None
     whose = "the longest" if clock == OWN else "the mean over ranks"
     which = "" if case.cycles == 1 else f" of the last of {cycles}"
@@ -562,8 +562,8 @@ def _remarks_on_table(
     """Say what the numbers of a table leave open: iterations, rare noise, rows left out."""
     remarks: list[Note] = []
 
-    def add(code: str, told: str) -> None:
-        remarks.append(Note(code, told))
+    def add(code: str, text: str) -> None:
+        remarks.append(Note(code, text))
 
     kind, collective = case.algorithm.kind, full_name(table.operation)
     if not is_kind_of(kind, collective):
@@ -590,8 +590,8 @@ def _remarks_on_table(
     if any(row.verdict != UNKNOWN and row.measured.too_small for row in rows):
         add("few_realizations", "more realizations give bounds (?) of more measured numbers")
     if not _sends(table).all():
-        told = f"rows of 0 bytes are left out: without data, {collective} sends nothing"
-        add("no_bytes", told)
+        text = f"rows of 0 bytes are left out: without data, {collective} sends nothing"
+        add("no_bytes", text)
     add("means_over_ranks", "measured and simulated are means over ranks")
     return remarks
 
@@ -845,11 +845,11 @@ def _read(
         return _chosen_samples(samples, case, chosen, path), (), usual
     if parts and not _may_be_times(path, found.format):
         raise ValueError(f"{path} has {parts[0].words}, and no times of a collective")
-    numbers, told = _numbers(path, problem)
-    if unit is not None and told not in (None, unit):
-        raise ValueError(f"unit must be {told}, as the first line of {path} says, got {unit}")
+    numbers, text = _numbers(path, problem)
+    if unit is not None and text not in (None, unit):
+        raise ValueError(f"unit must be {text}, as the first line of {path} says, got {unit}")
     _check_plain(case, chosen)
-    return _check_samples(numbers, unit or told, str(path)), (), COMMON
+    return _check_samples(numbers, unit or text, str(path)), (), COMMON
 
 
 def _may_be_times(path: Path, format: str) -> bool:
@@ -894,7 +894,7 @@ def _numbers(path: Path, problem: FormatError | None) -> tuple[list[float], str 
 
 
 def _check_plain(case: Case, chosen: _Chosen) -> None:
-    """Plain times do not say what they are of: they are the case's."""
+    """Raise ValueError for plain times of something else than the case; they do not say of what."""
     if chosen.collective is not None and not _is_of(case, chosen.collective):
         raise ValueError(
             f"collective must be that of {case.algorithm.kind} for plain times, got "
@@ -913,9 +913,10 @@ def _is_of(case: Case, collective: str) -> bool:
 
 
 def _check_collective(operation: str, case: Case, path: Path) -> None:
-    """An algorithm of another collective than the measured one has nothing to do with it.
+    """Raise ValueError where the case has an algorithm of another collective than was measured.
 
-    But for one with counts, which benchmarks give equal ones.
+    A collective with counts, which benchmarks give equal ones, is also compared with the one
+    without.
     """
     name = full_name(operation)
     equal = name in IRREGULAR and _is_of(case, name.removesuffix("v"))

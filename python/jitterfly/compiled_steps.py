@@ -83,7 +83,7 @@ class _RankTimes(NamedTuple):
     receives: int
 
     def after(self, c: MessageCosts, advance: _Advance) -> _RankTimes:
-        """One message sent and one received by every rank."""
+        """Return the times after every rank has sent one message and received one."""
         start = max(self.busy, self.sends)
         left = advance(start, c.send)
         # The last byte: a message occupies the link for its gap before it is there.
@@ -98,7 +98,10 @@ class _RankTimes(NamedTuple):
 def _after_repeats(
     links: _RankTimes, costs: MessageCosts, count: int, advance: _Advance
 ) -> _RankTimes:
-    """`count` messages in a row. From some message on each takes as long as the one before."""
+    """Return the times of a rank after `count` equal messages in a row.
+
+    From some message on each takes as long as the one before: the rest is a product.
+    """
     while count:
         count, before, links = count - 1, links, links.after(costs, advance)
         period = links.busy - before.busy

@@ -371,6 +371,7 @@ class _StatisticsThreads(_Pool):
             self._calls.put((future, rest))
 
     def _feed(self, number: int, setup: Any) -> None:
+        """Make statistics until None comes instead of a call; all threads are alike."""
         while (call := self._calls.get()) is not None:
             future, rest = call
             try:

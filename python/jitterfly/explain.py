@@ -489,10 +489,10 @@ class DelayByCause(Answer):
         """Say how long it takes without noise, and the mean delay."""
         unit, of_delay, _ = self._units()
         mean = float(self.delay.mean()) / TICKS_PER_SECOND
-        told = f"a mean delay of {show_time(mean, of_delay)} {of_delay}"
+        text = f"a mean delay of {show_time(mean, of_delay)} {of_delay}"
         if mean < 0:
-            told = f"on average {show_time(-mean, of_delay)} {of_delay} less with what is given"
-        return f"{show_time(float(from_ticks(self.on_time)), unit)} {unit} on time, and {told}"
+            text = f"on average {show_time(-mean, of_delay)} {of_delay} less with what is given"
+        return f"{show_time(float(from_ticks(self.on_time)), unit)} {unit} on time, and {text}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -612,12 +612,12 @@ class Explanation(DelayByCause):
     def _question_in_words(self) -> list[str]:
         """The case: of each source what its cause in the tables stands for."""
         case = self.case
-        told = [
+        lines = [
             f"{part_in_words(case.algorithm)}, {show_size(case.message_bytes)}{repetition(case)}",
             *given_in_words(case),
         ]
         noise = [f"noise.{i}: {part_in_words(one)}" for i, one in enumerate(case.noise)]
-        return [*told, *(noise or ["noise: none"])]
+        return [*lines, *(noise or ["noise: none"])]
 
     def _realizations_in_words(self) -> str:
         return f"{counted(len(self.ticks), 'realization')}, seed {self.seed}"

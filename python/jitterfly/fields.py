@@ -312,7 +312,7 @@ def seed_in_files(seed: int) -> int | str:
 
 
 def check_integer(value: Any, name: str, low: int, high: int) -> int:
-    """An int from `low` to `high`; bool, float and text are errors."""
+    """Check an integer from `low` to `high` and return it; bool, float and text are errors."""
     number = as_integer(value)
     if number is None or not low <= number <= high:
         rule = f"{name} must be an integer from {show_bound(low)} to {show_bound(high)}"
@@ -321,7 +321,7 @@ def check_integer(value: Any, name: str, low: int, high: int) -> int:
 
 
 def check_power_of_two(value: Any, name: str, high: int) -> int:
-    """A power of two from 1 to `high`, which is one itself."""
+    """Check a power of two from 1 to `high`, which is one itself, and return it."""
     number = as_integer(value)
     if number is None or not 1 <= number <= high or number & (number - 1):
         rule = f"{name} must be a power of two from 1 to {show_bound(high)}"
@@ -375,7 +375,7 @@ def refuse_masked(value: Any, rule: str) -> None:
 
 
 def check_numbers(value: Any, rule: str) -> npt.NDArray[Any]:
-    """An array of integers or floats, of any shape; else ValueError with `rule`."""
+    """Return integers or floats of any shape as an array; else ValueError with `rule`."""
     refuse_masked(value, rule)
     try:
         array = np.asarray(value)

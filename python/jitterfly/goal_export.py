@@ -290,19 +290,19 @@ def _options(case: Case, notes: list[str]) -> tuple[list[str], str]:
     for name, seconds in values.items():
         time = seconds * 10**9
         whole = math.floor(time + type(time)(1) / 2)
-        told = f"{float(time):.12g}"  # seconds as binary fractions are a little off
-        if told != str(whole):
-            note = f"{name}: {told} ns became {whole} ns"
+        text = f"{float(time):.12g}"  # seconds as binary fractions are a little off
+        if text != str(whole):
+            note = f"{name}: {text} ns became {whole} ns"
             if name == "G":
                 off = float((whole - time) * 1024) / 1e9
                 note += (
                     f", so that each KiB of a message takes "
                     f"{show_seconds(abs(off), 3)} {'more' if off > 0 else 'less'} on its way: "
                     "older versions of LogGOPSim take whole ns a byte; newer ones take fractions, "
-                    f"-G {told}"
+                    f"-G {text}"
                 )
             notes.append(note)
         options += [f"-{name}", str(whole)]
-        if told != "0" or name in "Lo":
-            exactly.append(f"{name}={told}ns")
+        if text != "0" or name in "Lo":
+            exactly.append(f"{name}={text}ns")
     return [*options, "-S", str(2**31 - 1)], ",".join(exactly)  # no rendezvous

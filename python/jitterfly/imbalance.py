@@ -841,7 +841,7 @@ class SpeedOrText(Converted["Speed | str | None", "Speed | None"]):
 
 
 def check_arrival(value: Any) -> Arrival | None:
-    """The arrival pattern of a case, also from text, or None: all ranks arrive at once."""
+    """Check an arrival pattern, also as text, and return it; None: all ranks arrive at once."""
     if isinstance(value, str):
         return Arrival.from_dict(read_part(value, "arrival"), "arrival")
     if value is None or isinstance(value, Arrival):
@@ -853,7 +853,7 @@ def check_arrival(value: Any) -> Arrival | None:
 
 
 def check_speed(value: Any, name: str = "speed") -> Speed | None:
-    """The speeds of a case's ranks, also from text, or None: all are alike; `name` is the field."""
+    """Check the speeds of ranks, also as text, and return them; None: all are alike."""
     if isinstance(value, str):
         return Speed.from_dict(read_part(value, name), name)
     if value is None or isinstance(value, Speed):
@@ -1011,7 +1011,7 @@ def _check_factor(value: Any) -> float:
 
 
 def _check_places(values: Any, name: str) -> tuple[int, ...]:
-    """A list of integers, one integer, or their text with spaces between: "3 17"."""
+    """Return places from a list of integers, one integer, or text with spaces between: "3 17"."""
     rule = f"{name} must be a list of integers from 0, or text such as '3 17'"
     given = [values] if isinstance(values, (int, np.integer)) else values
     try:

@@ -131,7 +131,7 @@ class Network(Component, ABC):
         return bool(self.per_byte_field) and getattr(self, self.per_byte_field) > 0
 
     def farther(self, seconds: float) -> Network:
-        """The network with so much more latency, as over more cables."""
+        """Return the network with a latency longer by `seconds`, as over more cables."""
         if not self.latency_field or not seconds:
             return self
         far = copy(self)
@@ -333,7 +333,7 @@ class NetworkOrText(Converted[Network | str, Network]):
 
 
 def check_network(value: Any) -> Network:
-    """The network of a case: an object, or its text (`syntax.read_network`)."""
+    """Check a network, also as text (`syntax.read_network`), and return it."""
     if isinstance(value, str):
         value = Network.from_dict(read_network(value), "network")
     if not isinstance(value, Network):

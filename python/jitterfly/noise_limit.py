@@ -263,7 +263,7 @@ class NoiseLimitTable(Answer):
                 "`jitterfly compare DIR:without DIR:with`",
             ))  # fmt: skip
         text += self._steep_notes()
-        if any(row.state == AT_MOST and self._is_untold(row) for row in self.rows):
+        if any(row.state == AT_MOST and self._has_unknown_end(row) for row in self.rows):
             told = "?: too few realizations are delayed there to tell; take more"
             text.append(Note("few_events", told))
         if self.stopped:
@@ -277,14 +277,14 @@ class NoiseLimitTable(Answer):
             return []
         below, above = found[0].steep or (0.0, 0.0)
         safe = "lower" if self.field == "duration" else "upper"
-        told = (
+        text = (
             f"on {ranks_in_words([row.ranks for row in found])} {self.statistic} rises steeply "
             f"there: on {found[0].ranks:,} from {below:.3g} to {above:.3g} times within the "
             f"interval; by that its {safe} end keeps the limit; more realizations make it shorter"
         )
-        return [Note("steep", told)]
+        return [Note("steep", text)]
 
-    def _is_untold(self, row: NoiseLimitRow) -> bool:
+    def _has_unknown_end(self, row: NoiseLimitRow) -> bool:
         """Return whether an end is unknown, but not because other noise may exceed the limit."""
         safe, unsafe = row.value.high, row.value.low
         if self.field == "period":
@@ -308,12 +308,12 @@ class NoiseLimitTable(Answer):
         """Say what the time of one collective is, where more than one rank takes part."""
         if self.case.cycles > 1 or not any(row.ranks > 1 for row in self.drawn):
             return []
-        told = (
+        text = (
             "one collective, until its last rank is done: a loop may allow more, since a rank that "
             "is a little late can make up for it while it waits for messages; take more "
             f"{parameter('cycles')} to see"
         )
-        return [Note("one_cycle", told)]
+        return [Note("one_cycle", text)]
 
 
 class LookedFor(NamedTuple):

@@ -175,7 +175,10 @@ class SizedTimes(Parameter[Any, tuple[tuple[int, Any], ...]]):
 
 
 class TimesThere(SizedTimes):
-    """Measured times on the predicted numbers of ranks; those on the only one are under 0."""
+    """Measured times on the predicted numbers of ranks.
+
+    They are pairs of ranks and times. Times without ranks have 0: they are of the only number.
+    """
 
     takes = "str | Path | Sequence[float] | Mapping[int, Any] | None"
     metavar = "FILE|RANKS=FILE"
@@ -438,7 +441,7 @@ class InferredNoise(Answer):
         asked, hits, noise = self.question, self.hits, self.noise
         base = hits.base
         share = noise.share()
-        told = (
+        text = (
             f"a detour every {show_seconds(noise.gap.expected() + noise.duration.expected(), 3)} "
             f"of each rank, {show_seconds(noise.duration.expected(), 3)} long on average: "
             f"{100 * share:.2g} % of the CPU; start = {asked.start}"
@@ -450,7 +453,7 @@ class InferredNoise(Answer):
         return [
             *caution_notes(asked, self.runs),
             *library_notes(asked, [run.ranks for run in self.runs]),
-            Note("noise", told, PICTURE),
+            Note("noise", text, PICTURE),
             Note("base", f"base time {show_seconds(base.time)}{_spread_in_words(base)}; "
                  f"{hits.exceeding:,} of {hits.count:,} iterations took longer", PICTURE),
             Note("distance", fit),
@@ -497,7 +500,7 @@ def library_notes(asked: InferNoiseQuestion, counts: Iterable[int]) -> list[Note
     if not isinstance(rules, LibraryRules):
         return []
     words = {n: rules.in_words(n, asked.network, asked.message_bytes) for n in counts}
-    return [Note("library", f"{ranks:,} ranks: {told}") for ranks, told in words.items()]
+    return [Note("library", f"{ranks:,} ranks: {text}") for ranks, text in words.items()]
 
 
 def caution_notes(asked: InferNoiseQuestion, runs: Sequence[Run]) -> list[Note]:
@@ -507,42 +510,42 @@ def caution_notes(asked: InferNoiseQuestion, runs: Sequence[Run]) -> list[Note]:
     notes = notes_of("bad_algorithm", algorithm_cautions([asked.case_of(asked.ranks)]), FIRST)
     notes += warm_up_notes(hits.series)
     if bursts.dependent:
-        told = (
+        text = (
             f"hits come in bursts: those of neighbouring iterations have a correlation of "
             f"{bursts.correlation:.2f}, so that they are no independent samples of one noise. What "
             "follows holds for the time of this measurement alone"
         )
-        notes.append(Note("bursts", told, FIRST))
+        notes.append(Note("bursts", text, FIRST))
     if share > _DETERMINED and asked.base == MEASURED:
-        told = (
+        text = (
             f"{100 * share:.0f} % of the iterations took longer than the base time that the times "
             f"show: they do not tell base and noise apart. Give {parameter('base')}"
         )
-        notes.append(Note("base_not_determined", told, FIRST))
+        notes.append(Note("base_not_determined", text, FIRST))
     noise_free = asked.noise_free(asked.ranks)
     if noise_free and not 1 / _OTHER_UNIT < hits.base.time / noise_free < _OTHER_UNIT:
-        told = (
+        text = (
             f"the base time is {show_seconds(hits.base.time)}, and the network takes "
             f"{show_seconds(noise_free)} without noise: check {parameter('unit')}"
         )
-        notes.append(Note("other_unit", told, FIRST))
+        notes.append(Note("other_unit", text, FIRST))
     if hits.base.reach >= _WIDE * hits.base.time:
-        told = (
+        text = (
             f"the base time is no single time: without hits it spreads by up to "
             f"{show_seconds(hits.base.reach, 3)} around {show_seconds(hits.base.time, 3)}. Noise "
             "does not explain that spread, which may be another one on more ranks"
         )
-        notes.append(Note("wide_base", told, FIRST))
+        notes.append(Note("wide_base", text, FIRST))
     for one, other in itertools.combinations(runs, 2):
         if np.array_equal(one.hits.times, other.hits.times):
-            told = (
+            text = (
                 f"the times on {one.ranks:,} and on {other.ranks:,} ranks are the same: give each "
                 "number of ranks its own"
             )
-            notes.append(Note("same_times", told, FIRST))
+            notes.append(Note("same_times", text, FIRST))
     if hits.exceeding < 10:
-        told = f"only {hits.exceeding} iterations were hit: they tell little of the noise"
-        notes.append(Note("few_hits", told, FIRST))
+        text = f"only {hits.exceeding} iterations were hit: they tell little of the noise"
+        notes.append(Note("few_hits", text, FIRST))
     return notes
 
 
@@ -562,43 +565,43 @@ def _undetermined(asked: InferNoiseQuestion, hits: Hits) -> list[Note]:
     notes, base = [], hits.base
     noise_free = asked.noise_free(asked.ranks)
     if base.reach:
-        told = (
+        text = (
             f"not determined: detours shorter than {show_seconds(base.reach, 3)}, whose delays lie "
             "within the base's own spread; this noise has none of them"
         )
-        notes.append(Note("short_detours", told))
-    told = (
+        notes.append(Note("short_detours", text))
+    text = (
         "not determined: whether a CPU or a message was late; this noise takes the CPU of single "
         "ranks"
     )
-    notes.append(Note("cpu_or_network", told))
+    notes.append(Note("cpu_or_network", text))
     if noise_free and not 1 / _OTHER_NETWORK < base.time / noise_free < _OTHER_NETWORK:
-        told = (
+        text = (
             f"the network takes {show_seconds(noise_free)} without noise, and the base time is "
             f"{show_seconds(base.time)}: the rates are those that explain the hits with this "
             "network, and depend on the time in which its CPUs work"
         )
-        notes.append(Note("other_network", told))
+        notes.append(Note("other_network", text))
     return notes
 
 
 def dependence_notes(hits: Hits) -> list[Note]:
     """Say how far iterations depend on their neighbours."""
     if hits.series.is_sorted:
-        told = "the times are sorted, which hides whether hits come in bursts"
-        return [Note("sorted", told)]
+        text = "the times are sorted, which hides whether hits come in bursts"
+        return [Note("sorted", text)]
     bursts, notes = hits.bursts, []
     if bursts.length > 1:
-        told = (
+        text = (
             f"hits depend on their neighbours (correlation {bursts.correlation:.2f}): up to "
             f"{bursts.length:,.3g} iterations count as one"
         )
-        notes.append(Note("dependent", told))
+        notes.append(Note("dependent", text))
     if bursts.base_length > 1:
-        told = (
+        text = (
             f"the base time wanders: {bursts.base_length:.3g} neighbouring iterations are worth one"
         )
-        notes.append(Note("base_wanders", told))
+        notes.append(Note("base_wanders", text))
     return notes
 
 

@@ -306,7 +306,7 @@ class Collective(Workload):
         return core.memory(compile_case(self), "cpu", threads, realizations)
 
     def check_results(self, realizations: int) -> tuple[int, int | None]:
-        """The bytes of the results, and those that there are; ValueError if they are not enough."""
+        """Check that there is memory for the results; return their bytes, and those available."""
         # Ticks and seconds; with spread, three of each, and the engine's four. And names.
         words = 4 + 3 + 3 if self.observe in OVER_RANKS else 2
         rows = sum(row_count(loop, every_row=self.observe == "rounds") for loop in self.loops)

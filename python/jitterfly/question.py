@@ -479,7 +479,7 @@ class ProgressCall(Anything[Taken]):
     """A function that is called while an answer is looked for.
 
     `say` is that of `progress_of_call`, which shows the progress of a call without such a function;
-    a question that knows more of it has a method `progress_told`.
+    a question that knows more of it has a method `progress_text`.
     """
 
     def __init__(
@@ -641,7 +641,7 @@ def call_of(question: Callable[_P, _Q], answer: Callable[[_Q], _A], name: str) -
         asked = question(*arguments, **options)
         values: dict[str, Any] = vars(asked)
         given = values.get("progress")
-        with progress_of_call(name, given, getattr(asked, "progress_told", say)) as shown:
+        with progress_of_call(name, given, getattr(asked, "progress_text", say)) as shown:
             # Its answer, which may keep the question, keeps what was given.
             values["progress"] = shown
             try:

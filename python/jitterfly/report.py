@@ -191,9 +191,9 @@ def scrolling(grid: Html, label: str) -> Html:
 def about_line(source: str, facts: Facts, command: str) -> Html:
     """A line on where a section comes from, what was run, and how to run it again."""
     origin = [tag("span", source)] if source else []
-    told = [tag("span", f"{name}: ", value) for name, value in facts]
-    told += [tag("code", Plain(command))] if command else []
-    return tag("p", join([*origin, *told], " "), class_="about")
+    text = [tag("span", f"{name}: ", value) for name, value in facts]
+    text += [tag("code", Plain(command))] if command else []
+    return tag("p", join([*origin, *text], " "), class_="about")
 
 
 def figures(pictures: Iterable[Picture]) -> Html:
@@ -566,9 +566,9 @@ def _no_result(path: Path, error: UnknownFormat) -> str:
         return f"{path} is a file of a saved answer: give its directory, {path.parent}"
     if path.suffix.lower() == ".toml":
         return f"{path} is no result: if it is a study, run it, and give the directory of the run"
-    told = f"{path} {error.what}" if error.binary else f"{path} is no result"
+    text = f"{path} {error.what}" if error.binary else f"{path} is no result"
     return (
-        f"{told}; a result is the directory of a run, the directory or the JSON of a saved answer, "
+        f"{text}; a result is the directory of a run, the directory or the JSON of a saved answer, "
         "or a noise file (`jitterfly noise import` makes one of what another tool wrote)"
     )
 
@@ -747,8 +747,8 @@ def _asked(results: Results) -> Facts:
         parts = [getattr(case, name, None) for case in cases]
         words = {"; ".join(map(part_in_words, part if isinstance(part, tuple) else (part,)))
                  for part in parts if part}  # fmt: skip
-        if all(parts) and (told := _in_common(sorted(words))):
-            facts.append((name, told))
+        if all(parts) and (text := _in_common(sorted(words))):
+            facts.append((name, text))
     alone = [case for case in cases if isinstance(case, Case)]
     named = [value for axis in results.study.axes for value in axis.values]
     varied = {path for one in (*named, *results.study.variants) for path in one.settings}
@@ -790,15 +790,15 @@ def _in_common(words: list[str]) -> str:
     >>> _in_common(["renewal, gap = 1 s, seed = 1", "renewal, gap = 1 s, seed = 2"])
     'renewal, gap = 1 s, seed = ?'
     """
-    told = []
+    lines = []
     if not words or len({one.count(", ") for one in words}) > 1:
         return ""
     for parts in zip(*(one.split(", ") for one in words), strict=True):
         names = {part.partition(" = ")[0] for part in parts}
         if len(set(parts)) > 1 and (len(names) > 1 or not all(" = " in part for part in parts)):
             return ""
-        told.append(parts[0] if len(set(parts)) == 1 else f"{names.pop()} = ?")
-    return ", ".join(told)
+        lines.append(parts[0] if len(set(parts)) == 1 else f"{names.pop()} = ?")
+    return ", ".join(lines)
 
 
 def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
@@ -819,15 +819,15 @@ def _of_measured(measured: Measured, where: str, folder: Path) -> Section:
     names = ("kernel", "date", "tool", "nodes")
     again = shlex.join(["jitterfly", "noise", "show", where]) if where else ""
     made_by = source.get("command", "")
-    told = [("format", measured.format)]
-    told += [(name, Plain(source[name])) for name in names if name in source]
+    lines = [("format", measured.format)]
+    lines += [(name, Plain(source[name])) for name in names if name in source]
     if made_by and not _is_ours(made_by):  # free text of another tool, or of whoever wrote the file
-        told.append(("recorded by", Plain(made_by)))
+        lines.append(("recorded by", Plain(made_by)))
     return Section(
         title,
         source=Plain(f"measured: {where}" if where else ""),
         command=made_by if _is_ours(made_by) else again,
-        facts=tuple(told),
+        facts=tuple(lines),
         cautions=(f"not to be trusted: {source['untrusted']}",) if "untrusted" in source else (),
         pictures=_drawn(folder, title, lambda path: draw_measured(measured, path, facts)),
         tables=(Table("", header, tuple(rows)),) if rows else (),

@@ -338,7 +338,7 @@ class CollectiveQuestion(CollectiveParameters, EngineParameters):
         takes="Callable[[float, int, int], object] | None",
     )
 
-    def progress_told(
+    def progress_text(
         self, elapsed: float, done: float, numbers: int, ranks: int
     ) -> tuple[str, float]:
         """Say how many numbers of ranks are done, and how much time is left, by their messages."""
@@ -624,7 +624,7 @@ def unmet_notes(
         ranks, rarest = min(own, key=lambda one: one[1].hits_at_least_as_long)
         most = max(source.most for _, source in own) / TICKS_PER_SECOND
         shown = noise[place]
-        told = expectation(
+        text = expectation(
             rarest, realizations, shown if isinstance(shown, str) else part_in_words(shown)
         )
         others = [other for other, _ in own if other != ranks]
@@ -632,28 +632,28 @@ def unmet_notes(
             f", too few also on {ranks_in_words(others)}" * bool(others)
         )
         lacks = f"a mean may lack up to {show_seconds(most)}{allowed_for}; take more realizations"
-        lines.append(Note("rare_noise", f"{told} on {where}: {lacks}"))
+        lines.append(Note("rare_noise", f"{text} on {where}: {lacks}"))
     return lines
 
 
 def no_hosts_notes(sources: Sequence[Noise], ranks: Sequence[int]) -> list[Note]:
     """Make a note on each source that acts on none of some numbers of ranks."""
-    told = []
+    lines = []
     for place, noise in enumerate(sources):
         if nobody := [one for one in ranks if not noise.acts_on_any(one)]:
             where = f"{name_in_case(place, noise.kind)} on {ranks_in_words(nobody)}"
             rest = f"{NO_HOSTS}, so that it is without effect there"
-            told.append(Note("no_hosts", f"{where}: {rest}"))
-    return told
+            lines.append(Note("no_hosts", f"{where}: {rest}"))
+    return lines
 
 
 def start_notes(noise: Sequence[Noise], cycles: int, compute_time: float) -> list[Note]:
     """Make a note of noise that can not be under way at the start of all that is simulated."""
     if cycles > 1 or compute_time or all(getattr(one, "start", "") != "fresh" for one in noise):
         return []
-    told = ("no noise is under way when the collective begins (start = fresh); with "
+    text = ("no noise is under way when the collective begins (start = fresh); with "
             "start=stationary it can be, as on a machine that has been running")  # fmt: skip
-    return [Note("fresh_start", told)]
+    return [Note("fresh_start", text)]
 
 
 def steady_notes(
@@ -673,12 +673,12 @@ def steady_notes(
     if needed > MAX_CYCLES:
         which = f"{'a longer' if compute_time else 'the'} {parameter('compute_time')}"
         remedy = f"give {which} between collectives, and more cycles"
-    told = (
+    text = (
         f"simulated: {show_seconds(simulated, 3)} of the machine's time ({count}), and noise that "
         f"lasts {show_seconds(longest, 3)} can be under way at its start, which counts for more "
         f"than in a long run; for that {remedy}"
     )
-    return [Note("short_run", told)]
+    return [Note("short_run", text)]
 
 
 def repetition(case: Case) -> str:

@@ -233,8 +233,8 @@ class Workload(ABC):
 def unseen_changes(noise: Iterable[Noise], work: Iterable[MaxWork]) -> list[Note]:
     """Note the sources that change within what has one draw: to be read before the numbers."""
     sources = enumerate(zip(noise, work, strict=True))
-    return [Note("unseen_change", f"{name_in_case(i, one.kind)}: {told}", FIRST)
-            for i, (one, own) in sources if (told := one.unseen_change(own))]  # fmt: skip
+    return [Note("unseen_change", f"{name_in_case(i, one.kind)}: {text}", FIRST)
+            for i, (one, own) in sources if (text := one.unseen_change(own))]  # fmt: skip
 
 
 def _node_of(network: Network) -> int:

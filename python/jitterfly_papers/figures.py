@@ -70,7 +70,7 @@ def _check_hm18_table(study: Study) -> None:
 
 
 def _check_nothing(study: Study) -> None:
-    """Every study will do."""
+    """Raise nothing: every study will do."""
 
 
 SLOWDOWN = FigureKind(_PLOTS, partial(_check_ranks, "slowdown"))

@@ -357,12 +357,12 @@ def test_the_time_left_is_that_of_the_messages_of_all_ranks(name, talkative, cap
     kind = {"slowdown": SlowdownQuestion, "noise_limit": NoiseLimitQuestion}[name]
     asked = kind(noise, [1024, 4, 512], **options)
     for done, messages, part in ((2, 4616, 0), (2.5, 9736, 50), (3, 14856, 100)):
-        said, share = asked.progress_told(100.0, done, 3, 1024)
+        said, share = asked.progress_text(100.0, done, 3, 1024)
         assert share == pytest.approx(messages / 14856)
         left = show_duration(100 * (14856 / messages - 1))
         now = f"{part} % of 1,024 ranks, {left} left"
         assert said == f"{int(done)} of 3 numbers of ranks, {now}"
-    assert asked.progress_told(100.0, 0, 3, 4) == ("0 of 3 numbers of ranks, 0 % of 4 ranks", 0)
+    assert asked.progress_text(100.0, 0, 3, 4) == ("0 of 3 numbers of ranks, 0 % of 4 ranks", 0)
 
 
 @pytest.mark.parametrize("name", CALLS)

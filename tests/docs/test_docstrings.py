@@ -64,6 +64,20 @@ def test_docstrings_begin_with_a_verb_or_a_noun():
     assert [line for path in files for line in clauses(path)] == []
 
 
+def test_what_checks_says_so():
+    """A check that begins with what it returns ("An int ...") reads as if it made that."""
+    verbs = re.compile("(Check|Raise|Return|Refuse|Warn|Fill|Make|Simulate)\\b")
+    checks = [
+        (f"{path}:{node.lineno}", doc.splitlines()[0])
+        for path in (ROOT / "python").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and re.match("_?check", node.name)
+        if (doc := ast.get_docstring(node))
+    ]
+    assert len(checks) > 100
+    assert [check for check in checks if not verbs.match(check[1])] == []
+
+
 def public_classes():
     for place in ("jf", "jf.imbalance", "jf.congestion", "jf.measured"):
         module = eval(place, {"jf": jitterfly})

@@ -23,7 +23,7 @@ from jitterfly.cli import main
 from jitterfly.goal_export import goal_schedule
 from jitterfly.schedule import OrderCheck
 from jitterfly.schedule.compile import CompiledSchedule, compile_schedule
-from jitterfly.schedule.order import check_order, realizations_to_check
+from jitterfly.schedule.order import compare_orders, realizations_to_check
 
 FREE = "L=1us,o=0"
 
@@ -700,7 +700,7 @@ def test_an_order_in_which_noise_does_another_share(factor, monkeypatch):
     monkeypatch.setattr("jitterfly.schedule.order.counted_progress", lambda numbers, *_: numbers)
     chosen, first = realizations_to_check(noise, 50)
     compiled = CompiledSchedule(SimpleNamespace(completion=0), None)
-    check = check_order(None, None, None, compiled, 1, chosen, first, noise)
+    check = compare_orders(None, None, None, compiled, 1, chosen, first, noise)
     assert check.longest_difference == pytest.approx((factor - 1) * check.longest_added, rel=1e-6)
 
 

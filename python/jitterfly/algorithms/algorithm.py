@@ -97,6 +97,7 @@ class Algorithm(Component, ABC):
     _listed: ClassVar[str] = "docs/collectives.md"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        # Writes what the two parameters mean into the docstring of the class.
         super().__init_subclass__(**kwargs)
         text = inspect.cleandoc(cls.__doc__ or "")
         words = " ".join(text.split())
@@ -217,7 +218,7 @@ def has_counts(kind: str) -> bool:
 
 
 def checked_steps(algorithm: Algorithm, ranks: int, message_bytes: int) -> list[Step]:
-    """The steps of an algorithm, which may be a user's.
+    """Make the steps of an algorithm, which may be a user's, and check them.
 
     Raises
     ------
@@ -416,6 +417,7 @@ class Forwarded(Forwarding):
     forward_cost: ShortSeconds = ShortSeconds(0.0)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        # Writes what the two parameters mean into the docstring of the class.
         super().__init_subclass__(**kwargs)
         text = inspect.cleandoc(cls.__doc__ or "")
         about, heading, notes = text.partition("Notes\n-----\n")
@@ -453,6 +455,7 @@ class Irregular(Algorithm):
     counts: CountsField
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        # Writes what the two parameters mean into the docstring of the class.
         super().__init_subclass__(**kwargs)
         text = inspect.cleandoc(cls.__doc__ or "")
         about, heading, notes = text.partition("Notes\n-----\n")

@@ -195,7 +195,10 @@ class _Parser(OnceParser):
         self.exit(2, f"jitterfly: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Name the word that was probably meant, which argparse does from Python 3.14 on."""
+        """Refuse a word that is no choice, and name the one that was probably meant.
+
+        argparse names it from Python 3.14 on.
+        """
         if action.choices is not None and value not in action.choices:
             words = [str(choice) for choice in action.choices]
             message = f"invalid choice: {value!r}{did_you_mean(value, words)}"

@@ -185,7 +185,7 @@ class CongestionCase:
 
 
 def check_ratio(value: Any) -> float:
-    """A number from 0 to 1, or a text such as "50%"."""
+    """Check a number from 0 to 1, also as text such as "50%", and return it."""
     ratio = share_of_text(value) if isinstance(value, str) else value
     if not is_number(ratio) or not 0 <= ratio <= 1:
         raise ValueError(f"ratio must be a number from 0 to 1, got {shorten(value)}")

@@ -503,7 +503,7 @@ def as_list(values: Any, rule: str, most: int) -> list[Any]:
 
 
 def check_number(value: Any, name: str, low: float, high: float, owner: str) -> float:
-    """A finite number above `low`, up to `high`."""
+    """Check a number above `low`, up to `high`, and return it; errors name the class `owner`."""
     if not is_number(value) or not low < value <= high:
         rule = f"{name} must be a number above {low:g}, up to {high:g}"
         raise ValueError(f"{rule}, got {shorten(value)} (in {owner})")
@@ -511,7 +511,7 @@ def check_number(value: Any, name: str, low: float, high: float, owner: str) -> 
 
 
 def check_probability(value: Any, owner: str, name: str = "probability") -> float:
-    """A probability from 0 to 1, also as text: ``"1%"``."""
+    """Check a probability from 0 to 1, also as text such as ``"1%"``, and return it."""
     given = value
     if isinstance(value, str):
         value = share_of_text(value)
@@ -604,7 +604,7 @@ def _is_zero(value: Any) -> bool:
 
 
 def _range_of(value: Any) -> str:
-    """The range of times, in words, where a value is a time beyond it; else ""."""
+    """Say which times are possible, for an error on a time beyond them; else ""."""
     try:
         parse_seconds(value, "")
     except ValueError as error:

@@ -774,7 +774,7 @@ def name_in_case(place: int, kind: str) -> str:
 
 
 def check_sources(values: Any) -> tuple[Noise, ...]:
-    """The noise of a case: any number of sources of any kinds.
+    """Check the noise of a case, any number of sources of any kinds, and return the sources.
 
     Raises
     ------

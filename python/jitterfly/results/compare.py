@@ -267,7 +267,7 @@ class Comparison(Answer):
             *notes_of("rare_noise", self._rare_noise_lines()),
             Note("confidence", "The intervals of B / A hold for all rows together with "
                  f"{100 * self.confidence:g} %; a winner has one without 1."),
-            *(Note("recording", told) for told in _RECORDINGS[self.recordings]),
+            *(Note("recording", text) for text in _RECORDINGS[self.recordings]),
             Note("ties", "P(B faster) counts ties as half."),
         ]  # fmt: skip
 

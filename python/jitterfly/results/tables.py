@@ -533,7 +533,7 @@ def _by_cell(results: Results, panel: Panel, cells: list[CellResults]) -> Table:
         rows.append([*row, *(["no" if cell.unmet else "yes"] if targets else [])])
     header += ["target\nmet"] if targets else []
     several = bool(slow) and any("; " in row[2] for row in rows)
-    spare = _spare(results, cells, names, 2 + bool(slow), before_means=[2] * several)
+    spare = _columns_to_drop(results, cells, names, 2 + bool(slow), before_means=[2] * several)
     return Table(panel.label, header, rows, spare)
 
 
@@ -572,7 +572,7 @@ def _by_index(
         rows.append(row)
     at = _position(results, cell)
     here = f"{figures.axis_title(results.study, results.axis)} = {at}" if results.axis else ""
-    spare = _spare(results, [cell], list(samples.values()), 2)
+    spare = _columns_to_drop(results, [cell], list(samples.values()), 2)
     return Table(", ".join(part for part in (label, here) if part), header, rows, spare)
 
 
@@ -584,16 +584,17 @@ def _with_mark(index: str, marks: Sequence[str]) -> str:
     return f"{index} ({marks[int(number) - 1]})"
 
 
-def _spare(
+def _columns_to_drop(
     results: Results,
     cells: list[CellResults],
     names: list[str],
     first: int,
     before_means: Sequence[int] = (),
 ) -> tuple[int, ...]:
-    """Columns to leave out where there is no room: medians and ranges, then means, last ones first.
+    """Return the columns to leave out where there is no room, the least important one first.
 
-    Targets stay longest. `first` is the number of the column where the observables begin.
+    Those are medians and ranges, then `before_means`, then means, each kind from the last column
+    on. Targets stay longest. `first` is the number of the column where the observables begin.
     """
     spreads: list[int] = []
     means: list[int] = []

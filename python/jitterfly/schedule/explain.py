@@ -65,7 +65,7 @@ from .compile import CompiledSchedule, compile_schedule
 from .order import (
     OrderCheck,
     bytes_to_check,
-    check_order,
+    compare_orders,
     different_realizations,
     realizations_to_check,
     usual_checks,
@@ -766,7 +766,7 @@ def _answer(asked: ScheduleExplainQuestion) -> ScheduleExplanation:
     if different and (available is None or bytes_to_check(schedule, len(sources)) <= available):
         checks = min(usual_checks(schedule.operations), different)
         chosen, fair = realizations_to_check(found[0][:, 0], checks)
-        check = check_order(
+        check = compare_orders(
             schedule, asked.network, speed, compiled, seed, numbers[chosen].tolist(), fair,
             raw[:, 0] if simulated else found[0][:, 0], are_longest=count < realizations,
         )  # fmt: skip
@@ -852,7 +852,7 @@ def _named(schedule: Schedule, ranks: Ticks, numbers: Ticks) -> Iterator[tuple[i
     """The line of each operation, and what it does."""
     for rank, number in zip(ranks.tolist(), numbers.tolist(), strict=True):
         kind, size, peer, _, _, _, line = schedule._mapped.operation(rank, number)
-        told = f"{_WORDS[kind]} {size}"
+        text = f"{_WORDS[kind]} {size}"
         if kind != KINDS["calc"]:
-            told += f"b {'to' if kind == KINDS['send'] else 'from'} {peer}"
-        yield line, told
+            text += f"b {'to' if kind == KINDS['send'] else 'from'} {peer}"
+        yield line, text

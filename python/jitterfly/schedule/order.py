@@ -129,15 +129,15 @@ class OrderCheck(NamedTuple):
     def in_words(self, realizations: int) -> str:
         """Say what was checked of `realizations` realizations, and what came out."""
         count = counted(self.realizations, "realization")
-        told = (
+        text = (
             f"{count}, the longest among them, {'was' if self.realizations == 1 else 'were'} also "
             f"simulated in the order of arrival ({parameter('order')} arrival)"
         )
         if self.same == self.realizations:
-            told += ": no time differs"
+            text += ": no time differs"
             if self.same == realizations:
-                return told
-            return f"{told}; up to {1 - 0.05 ** (1 / self.first):.0%} of all may differ (95 %)"
+                return text
+            return f"{text}; up to {1 - 0.05 ** (1 / self.first):.0%} of all may differ (95 %)"
         added = self.mean_added
         noisy = self.mean_difference - self.noise_free_difference
         share = f" ({noisy / added:+.1%} of what noise adds)" if added > 0 else ""
@@ -147,7 +147,7 @@ class OrderCheck(NamedTuple):
                          f"{_signed(noisy)} on average{share}")  # fmt: skip
         same = f"{self.same} of them keep{'s' * (self.same == 1)} all times"
         most = f"the largest change is {show_seconds(self.largest_difference)}"
-        return "; ".join([told, same, *parts, most])
+        return "; ".join([text, same, *parts, most])
 
 
 def usual_checks(operations: int) -> int:
@@ -171,7 +171,7 @@ def realizations_to_check(ticks: npt.NDArray[np.int64], count: int) -> tuple[lis
     return [*range(first), *sorted(longest.tolist())], first
 
 
-def check_order(
+def compare_orders(
     schedule: Schedule,
     network: LogGOPS | Hierarchy,
     speed: Speed | None,

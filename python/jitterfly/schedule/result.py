@@ -370,8 +370,8 @@ class ScheduleResult(Answer):
         ranks, counts = np.unique(moved, return_counts=True)
         most, share = int(np.argmax(counts)), len(moved) / len(self.ticks)
         those = "realizations" if share == 1 else f"the {share:.1%} that noise changes"
-        told = f"rank {ranks[most]} (of several the first), in {counts[most] / len(moved):.1%} of"
-        return [("most often last", f"{told} {those}")]
+        text = f"rank {ranks[most]} (of several the first), in {counts[most] / len(moved):.1%} of"
+        return [("most often last", f"{text} {those}")]
 
     def _marks_in_words(self) -> list[tuple[str, str]]:
         """Describe all iterations together, and the slowest on average."""
@@ -508,12 +508,12 @@ class ScheduleResult(Answer):
             return ["competing operations are executed in the order of arrival"]
         if not self.noise and self.speed is None:
             return []
-        told = "competing operations keep the order that they have without noise"
+        text = "competing operations keep the order that they have without noise"
         if self.unchecked or check is None:
             took = f", which takes {self.unchecked} of memory" if self.unchecked else ""
             checks = parameter("order_checks")
-            return [f"{told}; whether that matters was not checked ({checks}){took}"]
-        return [f"{told}; {check.in_words(len(self.ticks) if self.noise else 1)}"]
+            return [f"{text}; whether that matters was not checked ({checks}){took}"]
+        return [f"{text}; {check.in_words(len(self.ticks) if self.noise else 1)}"]
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """A line for each realization: its number, run time in seconds, and last rank.
@@ -614,8 +614,8 @@ class MarkRow(NamedTuple):
 
 def machine_in_words(network: LogGOPS | Hierarchy, speed: Speed | None) -> list[str]:
     """The network, and how slow ranks are where they differ; a line each."""
-    told = [f"network: {part_in_words(network)}"]
-    return told if speed is None else [*told, f"speed of the ranks: {part_in_words(speed)}"]
+    lines = [f"network: {part_in_words(network)}"]
+    return lines if speed is None else [*lines, f"speed of the ranks: {part_in_words(speed)}"]
 
 
 def question_as_json(answer: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ from .compile import CompiledSchedule, LevelCosts, compile_schedule, levels_of
 from .order import (
     arrival_bytes,
     bytes_to_check,
-    check_order,
+    compare_orders,
     different_realizations,
     realizations_to_check,
     usual_checks,
@@ -417,7 +417,9 @@ def _answer(asked: ScheduleQuestion) -> ScheduleResult:
         last_rank=np.ascontiguousarray(raw[:, 1]),
         noise_free=plan.completion / TICKS_PER_SECOND,
         order=order,
-        order_check=check_order(schedule, network, speed, compiled, seed, numbers, fair, raw[:, 0]),
+        order_check=compare_orders(
+            schedule, network, speed, compiled, seed, numbers, fair, raw[:, 0]
+        ),
         unchecked=show_bytes(needed) if unchecked else "",
         marks=marks.names,
         mark_ticks=np.ascontiguousarray(raw[:, 2:]),
@@ -515,9 +517,9 @@ def check_order_on(backend: str, order: str) -> None:
 
 
 def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hierarchy:
-    """The network of a schedule; ValueError for what a schedule can not have.
+    """Check the network of a schedule, also as text, and return it.
 
-    That is a network other than LogGOPS, a gamma, and a shared card.
+    A schedule can have no network other than LogGOPS, no gamma, no distances and no shared card.
     """
     found: Network = check_network(network)
     levels = found.networks if isinstance(found, Hierarchy) else [found]
@@ -542,7 +544,7 @@ def check_schedule_network(network: LogGOPS | Hierarchy | str) -> LogGOPS | Hier
 def check_schedule_noise(
     noise: str | Path | Noise | Sequence[Noise | str | Path],
 ) -> tuple[Noise, ...]:
-    """The noise of a schedule; ValueError for what needs routes, which a schedule has not."""
+    """Check the noise of a schedule, which has no routes for congestion, and return the sources."""
     sources = check_sources(noise)
     if any(isinstance(source, Congestion) for source in sources):
         raise ValueError(

@@ -386,20 +386,23 @@ class _ReferenceSample:
         return bool((chances <= self.error).all())
 
 
-def _smallest_decided(is_decided: Callable[[float], bool], step: float, far: float) -> float:
-    """A decided distance, at most 5 % above the smallest; infinite if that is beyond `far`."""
-    inside = 0.0
-    while not is_decided(step):
-        inside, step = step, 4 * step
-        if step > far:
+def _smallest_decided(is_decided: Callable[[float], bool], finest: float, farthest: float) -> float:
+    """Search for the smallest distance that is decided, from `finest` on, to 5 % above it.
+
+    A distance beyond a decided one must be decided, too. Infinite if none up to `farthest` is.
+    """
+    undecided, decided = 0.0, finest
+    while not is_decided(decided):
+        undecided, decided = decided, 4 * decided
+        if decided > farthest:
             return math.inf
-    while step - inside > 0.05 * step and inside:
-        middle = (inside + step) / 2
+    while decided - undecided > 0.05 * decided and undecided:
+        middle = (undecided + decided) / 2
         if is_decided(middle):
-            step = middle
+            decided = middle
         else:
-            inside = middle
-    return step
+            undecided = middle
+    return decided
 
 
 def _count_upto(first: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:

@@ -53,7 +53,7 @@ class AxisValue(Variant):
 
 
 def check_path(path: Any, where: str) -> str:
-    """A dotted path."""
+    """Check a path with dots between its parts, and return it."""
     if not isinstance(path, str) or not all(path.split(".")):
         raise ValueError(f"{where} must be a path such as 'noise.0.duration', got {shorten(path)}")
     return path
@@ -114,7 +114,7 @@ def zip_points(columns: Any, where: str) -> list[AxisValue]:
         lengths = ", ".join(f"{path}: {len(column)}" for path, column in lists.items())
         raise ValueError(f"{where} must hold lists of one length, got {lengths}")
     rows = [freeze(row, where, short=True) for row in zip(*lists.values(), strict=True)]
-    labels = _told_apart([", ".join(map(label_of, row)) for row in rows], rows)
+    labels = _distinct([", ".join(map(label_of, row)) for row in rows], rows)
     return [
         AxisValue(label, Frozen(zip(lists, row, strict=True)))
         for label, row in zip(labels, rows, strict=True)
@@ -133,8 +133,11 @@ def log2_values(bounds: Any, where: str) -> list[int]:
     return [1 << int(exponent) for exponent in range(whole[0], whole[1] + 1)]
 
 
-def _told_apart(labels: list[str], values: Sequence[Any]) -> list[str]:
-    """The labels; equal ones of different values (lists of as many numbers) are numbered."""
+def _distinct(labels: list[str], values: Sequence[Any]) -> list[str]:
+    """Return the labels of values, numbered where different values have the same label.
+
+    Long lists of as many numbers have. Where a value is there twice, its labels stay the same.
+    """
     if len(set(values)) < len(values):
         return labels
     places = {one: itertools.count(1) for one, count in Counter(labels).items() if count > 1}
@@ -146,7 +149,7 @@ def _values_of(path: str, values: Sequence[Any]) -> list[AxisValue]:
     labels = [label_of(value) for value in values]
     if len(set(labels)) < len(labels):  # numbers that differ in their last digits only
         labels = [str(v) if isinstance(v, float) else label_of(v) for v in values]
-    both = zip(_told_apart(labels, values), values, strict=True)
+    both = zip(_distinct(labels, values), values, strict=True)
     return [AxisValue(label, Frozen({path: value})) for label, value in both]
 
 

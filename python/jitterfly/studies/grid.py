@@ -244,7 +244,7 @@ def build_cells(study: Any) -> tuple[Cell, ...]:
     """
     variants = study.variants or (Variant("", Frozen()),)
     names = [variant.label for variant in variants]
-    observes = _observed(study.observables.values(), names)
+    observes = _observe_of(study.observables.values(), names)
     asked = [one.variants_of_several_T(names) for one in study.observables.values()]
     several_T = set().union(*asked)
     axes: list[Axis] = [axis for axis in study.axes if not axis.rule]
@@ -360,7 +360,7 @@ def _settings_without_effect(kind: str, number: int) -> Mapping[str, Any]:
     return fields
 
 
-def _observed(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
+def _observe_of(observables: Iterable[Observable], variants: list[str]) -> dict[str, str]:
     """The `observe` of variants that are asked for more than the last rank's completion.
 
     "spread": a mean over the ranks. "arrival": that, and when ranks arrive. "own": that, and own

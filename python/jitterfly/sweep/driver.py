@@ -508,7 +508,7 @@ class BatchDispatcher:
         self.writer = writer
         self.store, self.runs, self.progress = store, runs, progress
         self.on_error = on_error
-        self.lost: dict[tuple[int, int], int] = {}
+        self.lost: dict[tuple[int, int], int] = {}  # attempts at a batch, by cell and begin
         self.pending: dict[Future[Any], tuple[CellRun, Batch]] = {}
         # Futures that are done, in their order. `concurrent.futures.wait` would do, but for Ctrl-C:
         # in the middle of that it may end in a RuntimeError.
