@@ -22,17 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algorithms.library_choice import LibraryRules
-from .answer import (
-    PICTURE,
-    SECONDS,
-    SHARE,
-    Answer,
-    Column,
-    Note,
-    notes_of,
-    show,
-    show_time,
-)
+from .answer import PICTURE, SECONDS, SHARE, Answer, Column, Note, notes_of, show, show_time
 from .case import Case
 from .collect import STOPPED, Report, collect
 from .fields import (

@@ -26,13 +26,7 @@ from .compiled_steps import (
     is_symmetric,
     symmetric_timeline,
 )
-from .fields import (
-    Component,
-    Int,
-    own_components,
-    parameter,
-    shorten,
-)
+from .fields import Component, Int, own_components, parameter, shorten
 from .imbalance import Arrival, Speed, scaled
 from .network import LogGOPS
 from .noise import Congestion, Noise, SpeedNoise

@@ -28,13 +28,7 @@ from .backends import (
     core,
     progress_of_call,
 )
-from .case import (
-    Case,
-    check_case,
-    warn_of_doubts,
-    warn_of_ineffective_noise,
-    warn_of_unused_costs,
-)
+from .case import Case, check_case, warn_of_doubts, warn_of_ineffective_noise, warn_of_unused_costs
 from .fields import (
     Int,
     IntOrText,
@@ -47,22 +41,9 @@ from .fields import (
 )
 from .noise import Congestion, LateArrival, SpeedNoise
 from .noise.source import engine_window
-from .program import (
-    OVER_RANKS,
-    STATISTICS,
-    check_times,
-    compile_case,
-    row_count,
-)
+from .program import OVER_RANKS, STATISTICS, check_times, compile_case, row_count
 from .steps import OWN, START
-from .units import (
-    LONGEST_TICKS,
-    Time,
-    from_ticks,
-    parse_seconds,
-    show_seconds,
-    to_ticks,
-)
+from .units import LONGEST_TICKS, Time, from_ticks, parse_seconds, show_seconds, to_ticks
 
 if TYPE_CHECKING:
     import pandas

@@ -18,16 +18,7 @@ import numpy.typing as npt
 from . import stats
 from .algorithms import Algorithm
 from .algorithms.library_choice import LibraryChoice, LibraryRules, algorithm_for
-from .answer import (
-    FIRST,
-    PICTURE,
-    SECONDS,
-    Answer,
-    Column,
-    Note,
-    notes_of,
-    show_time,
-)
+from .answer import FIRST, PICTURE, SECONDS, Answer, Column, Note, notes_of, show_time
 from .case import (
     MAX_CYCLES,
     NOISE_TOO_LATE,

@@ -17,13 +17,7 @@ import numpy.typing as npt
 from .answer import FIRST, Note
 from .distributions import Empirical
 from .distributions.distribution import Distribution
-from .fields import (
-    Component,
-    Int,
-    counted,
-    own_components,
-    parameter,
-)
+from .fields import Component, Int, counted, own_components, parameter
 from .hierarchy import Hierarchy
 from .imbalance import DrawnSpeed, OnShare, SlowShare, Speed
 from .network import Network

@@ -36,15 +36,7 @@ from ..answer import (
 from ..case import begins_after, check_effective, warn_of_late_noise
 from ..collect import ALL, STOPPED, Report, collect
 from ..collect import SECONDS as OUT_OF_TIME
-from ..fields import (
-    FieldError,
-    IntOrText,
-    counted,
-    field_error,
-    first_few,
-    is_of_a_user,
-    parameter,
-)
+from ..fields import FieldError, IntOrText, counted, field_error, first_few, is_of_a_user, parameter
 from ..hierarchy import Hierarchy
 from ..network import MAX_BYTES
 from ..program import message_count

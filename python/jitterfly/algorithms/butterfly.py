@@ -12,13 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
-from ..fields import (
-    Converted,
-    Int,
-    check_integer,
-    frozen_dataclass,
-    shorten,
-)
+from ..fields import Converted, Int, check_integer, frozen_dataclass, shorten
 from ..network import Network
 from ..steps import ASK, COPY, ENTER, EXCHANGE, FINAL, START, Asking, Costs, Step, power_below
 from ..units import LONGEST_TICKS, ShortSeconds, to_ticks

@@ -12,13 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ..fields import (
-    IntOrText,
-    check_choice,
-    did_you_mean,
-    parameter,
-    shorten,
-)
+from ..fields import IntOrText, check_choice, did_you_mean, parameter, shorten
 from ..hierarchy import Hierarchy
 from ..imbalance import Counts, read_counts
 from ..network import MAX_BYTES, Network, check_network

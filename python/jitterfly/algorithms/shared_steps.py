@@ -10,15 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import (
-    Converted,
-    Int,
-    IntOrText,
-    as_integer,
-    check_choice,
-    check_integer,
-    shorten,
-)
+from ..fields import Converted, Int, IntOrText, as_integer, check_choice, check_integer, shorten
 from ..network import MAX_BYTES
 from ..steps import (
     MAX_WINDOW,

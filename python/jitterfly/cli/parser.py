@@ -20,18 +20,7 @@ from .. import extensions
 from ..fields import did_you_mean
 from ..syntax import HELP
 from ..version import __version__
-from . import (
-    advise,
-    bench,
-    case_commands,
-    init,
-    network,
-    noise,
-    output,
-    run,
-    slowdown,
-    stored_runs,
-)
+from . import advise, bench, case_commands, init, network, noise, output, run, slowdown, stored_runs
 from .options import OnceParser
 
 _FIRST_EXAMPLES = """\

@@ -22,13 +22,7 @@ from ..backends import (
     takes_gpu,
     warn_of_cpu,
 )
-from ..fields import (
-    Int,
-    IntOrText,
-    check_numbers,
-    frozen_dataclass,
-    shorten,
-)
+from ..fields import Int, IntOrText, check_numbers, frozen_dataclass, shorten
 from ..stats import Estimate
 from .case import DELAYS, PERTURBATIONS, SLOWED, CongestionCase, check_levels
 from .topology import FatTree, Topology, program_on

@@ -34,14 +34,7 @@ from ..fields import (
 )
 from ..imbalance import Hosts
 from ..syntax import read_noise, read_part
-from ..units import (
-    TICKS_PER_SECOND,
-    OptionalSeconds,
-    Time,
-    array_to_ticks,
-    show_ticks,
-    to_ticks,
-)
+from ..units import TICKS_PER_SECOND, OptionalSeconds, Time, array_to_ticks, show_ticks, to_ticks
 
 MAX_OF_A_KIND = 256
 NO_HOSTS = "hosts has drawn none"

@@ -11,14 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..fields import shorten
-from ..stats import (
-    CrossMoments,
-    Estimate,
-    Moments,
-    cross_moments,
-    paired,
-    win_probability,
-)
+from ..stats import CrossMoments, Estimate, Moments, cross_moments, paired, win_probability
 from ..stats.intervals import RareEvents, binomial_ranks, changed, check_confidence, quantile_rank
 from ..syntax import quantile_share
 from ..units import TICKS_PER_SECOND

@@ -22,14 +22,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..fields import Array, grouped
 from ..results import Panel, Results, figures
-from ..results.figures import (
-    axis_title,
-    evenly,
-    kind_of,
-    names_by_cycle,
-    observables,
-    shown_names,
-)
+from ..results.figures import axis_title, evenly, kind_of, names_by_cycle, observables, shown_names
 from ..results.results import CellSummary
 from ..stats import Estimate
 from . import style

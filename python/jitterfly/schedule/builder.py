@@ -20,13 +20,7 @@ import numpy.typing as npt
 from ..algorithms import Algorithm
 from ..algorithms.library_choice import LibraryRules, algorithm_for, is_library
 from ..case import Case
-from ..fields import (
-    Int,
-    IntOrText,
-    check_integer,
-    counted,
-    shorten,
-)
+from ..fields import Int, IntOrText, check_integer, counted, shorten
 from ..files import check_output, write_together
 from ..goal_export import (
     MAX_MESSAGES,

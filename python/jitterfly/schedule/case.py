@@ -18,14 +18,7 @@ import numpy.typing as npt
 
 from ..backends import backend_named, check_run_arguments, core
 from ..case import read_parts
-from ..fields import (
-    Converted,
-    Int,
-    check_choice,
-    check_keys,
-    check_present,
-    frozen_dataclass,
-)
+from ..fields import Converted, Int, check_choice, check_keys, check_present, frozen_dataclass
 from ..files import FileField, FileName, find_file
 from ..hierarchy import Hierarchy
 from ..imbalance import SpeedOrText, check_ranks, check_speed

@@ -20,17 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import optional_packages, resources
-from ..answer import (
-    PICTURE,
-    SECONDS,
-    SHARE,
-    Column,
-    Note,
-    Table,
-    csv_text,
-    notes_of,
-    write_if_path,
-)
+from ..answer import PICTURE, SECONDS, SHARE, Column, Note, Table, csv_text, notes_of, write_if_path
 from ..backends import core, reporting
 from ..explain import (
     ADD_UP,

@@ -33,12 +33,7 @@ from ..hierarchy import Hierarchy
 from ..imbalance import Speed
 from ..network import LogGOPS
 from ..noise import Noise
-from ..slowdown import (
-    NO_EVENT,
-    no_hosts_notes,
-    part_in_words,
-    unmet_notes,
-)
+from ..slowdown import NO_EVENT, no_hosts_notes, part_in_words, unmet_notes
 from ..stats import Estimate
 from ..stats.intervals import changed, in_order
 from ..units import TICKS_PER_SECOND, from_ticks, show_seconds, to_ticks

@@ -17,12 +17,7 @@ import numpy.typing as npt
 from .. import resources
 from ..backends import backend_named, check_device_memory, check_run_arguments, core, reporting
 from ..case import warn_of_doubts, warn_of_ineffective_sources, warn_of_ineffective_speed
-from ..fields import (
-    MAX_REALIZATIONS,
-    Int,
-    shorten,
-    stacklevel_of_user,
-)
+from ..fields import MAX_REALIZATIONS, Int, shorten, stacklevel_of_user
 from ..hierarchy import Hierarchy
 from ..imbalance import Speed, check_ranks
 from ..network import LogGOPS, Network, check_network

@@ -19,13 +19,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..fields import (
-    check_integer,
-    check_numbers,
-    is_number,
-    refuse_masked,
-    shorten,
-)
+from ..fields import check_integer, check_numbers, is_number, refuse_masked, shorten
 from ..optional_packages import special
 
 ENOUGH_EVENTS = 30

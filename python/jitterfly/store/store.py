@@ -34,16 +34,7 @@ from .. import optional_packages
 from ..answer import write_if_path
 from ..fields import MAX_REALIZATIONS, check_choice, first_few, shorten, visible
 from ..files import check_replaceable, replacing, synchronize
-from ..observables import (
-    CellData,
-    Computed,
-    Decision,
-    Observed,
-    Piece,
-    Summary,
-    Ticks,
-    decide,
-)
+from ..observables import CellData, Computed, Decision, Observed, Piece, Summary, Ticks, decide
 from ..observables.measure import SMALL, Integers
 from ..optional_packages import package
 from ..progress import timed_phase
