@@ -1016,6 +1016,7 @@ def _in_words(there: list[tuple[int, int]]) -> str:
 
 
 def _check_samples(values: Sequence[float] | Floats, unit: str | None, name: str) -> Floats:
+    """Check 2 or more measured times in a unit, and return them in seconds."""
     rule = f"{name} must be 2 or more times from 0, in {unit or 's'}"
     raw = check_numbers(values, rule).astype(np.float64) * UNITS[unit or "s"]
     if not raw.size:

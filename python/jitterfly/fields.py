@@ -597,6 +597,7 @@ def frozen_dataclass(*, eq: bool = True, kw_only: bool = False) -> Callable[[typ
 
 
 def _say_that_fields_go_by_name(cls: type[Any]) -> None:
+    """Let the constructor of a class say so where it is given parameters without their names."""
     make = cls.__init__
     names = ", ".join(f"{field.name}=..." for field in dataclasses.fields(cls))
 
@@ -772,6 +773,7 @@ class Component(Dataclass):
 
     @classmethod
     def _from_dict(cls: type[_C], table: Mapping[str, Any], where: str | None) -> _C:
+        """Make the component that a table describes by "kind" and fields; errors name `where`."""
         place = where or cls.__name__.lower()
         if not isinstance(table, Mapping):
             raise ValueError(f"{place} must be a table of keys and values, got {shorten(table)}")

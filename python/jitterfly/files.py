@@ -243,7 +243,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _replace_folder(new: Path, path: Path) -> None:
-    """A folder can not take the place of another at once: that one is moved away before."""
+    """Put a folder in place of another one, which is moved away first: both at once can not be."""
     with _temporary(path, folder=True) as old:
         if os.path.lexists(path):
             path.rename(old)
@@ -421,6 +421,7 @@ def read_npz(content: bytes, most: int) -> dict[str, npt.NDArray[Any]]:
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Read one array of an archive, of numbers alone: no pickled objects."""
     with archive.open(member) as file:
         content = io.BytesIO(file.read(member.file_size))
     readers = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}

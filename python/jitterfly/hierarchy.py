@@ -565,6 +565,7 @@ class Hierarchy(Network, kind="hierarchy"):
 
 
 def _read_levels(value: Any) -> tuple[Level, ...]:
+    """Return the levels of a hierarchy from a list of (size, network), the innermost first."""
     rule = "levels must be a list of (ranks, network), (nodes, network), ..., and a network at last"
     if isinstance(value, (str, bytes, Mapping, Network)):
         raise ValueError(f"{rule}, got {shorten(value)}")
@@ -626,6 +627,7 @@ def _read_level(entry: Any, name: str) -> Level:
 
 
 def _read_distances(value: Any) -> Distances | None:
+    """Return the distances between hosts: an object, its table or its text; None without any."""
     if value is None or isinstance(value, Distances):
         return value
     keyed = isinstance(value, str) and "=" in value
@@ -640,6 +642,7 @@ def _read_distances(value: Any) -> Distances | None:
 
 
 def _read_placement(value: Any) -> Any:
+    """Return how ranks are placed: "block", "cyclic", or the slot of each rank."""
     if isinstance(value, str):
         return check_choice(value, "placement", _PLACEMENTS)
     rule = "placement must be 'block', 'cyclic' or a list of distinct slots from 0"

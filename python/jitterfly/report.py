@@ -660,6 +660,7 @@ def _table_of(content: Mapping[str, Any]) -> Table:
 
 
 def _of_answer(answer: TextReport, folder: Path) -> Section:
+    """Make the section of an answer: cautions, picture, tables, notes."""
     notes, first = answer.notes(), answer.cautions()
     return Section(
         answer.title(),

@@ -223,6 +223,10 @@ class Statistic:
     def _ratio_of_means(
         self, a: Floats, b: Floats, error: float, beyond: BeyondSample
     ) -> tuple[float, float, float]:
+        """Return the ratio of two means, a over b, and its interval, each end wrong with `error`.
+
+        The interval allows for what is `beyond` the samples: skewness, and noise that they lack.
+        """
         found = fieller_ratio(a, b, 1 - 2 * error)
         value, low, high = (float(x) for x in (found.value, found.low, found.high))
         below = float(b.mean())

@@ -945,6 +945,7 @@ def choose_candidates(
 
 
 def _own_candidate(collective: str, name: str, value: Any) -> Candidate:
+    """Make a candidate of a user's algorithm, an object or a table, and check its collective."""
     if not isinstance(value, Algorithm):
         value = Algorithm.from_dict(value, f"own.{name}")
     # A user's class need not tell its collective by its kind, and a barrier may be an allreduce.

@@ -193,6 +193,7 @@ def _is_less(answer: Any, before: Any) -> bool:
 
 
 def _list(chosen: argparse.Namespace) -> None:
+    """Print the candidates for a collective: `--list`."""
     from ..advice import known, own_names
 
     collective, own = "allreduce", list[str]()
@@ -243,6 +244,7 @@ def _candidates_list(collective: str, own: list[str]) -> list[str]:
 
 
 def _question(chosen: argparse.Namespace, progress: Any) -> Any:
+    """Make the question from QUESTION.toml, if it is given, and the options, which come first."""
     from ..advice import Question, load_question, question_of
 
     given = {**values_of(chosen, Question, {}), "progress": progress}
@@ -259,6 +261,7 @@ def _question(chosen: argparse.Namespace, progress: Any) -> Any:
 
 
 def _write(answer: Any, chosen: argparse.Namespace, phases: Phases) -> list[Path]:
+    """Write what `--out` asks for, and return the paths."""
     from ..plots import draw
 
     paths = write_answer(chosen.out, "advice", answer)

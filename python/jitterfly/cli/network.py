@@ -107,6 +107,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _parameters(chosen: argparse.Namespace) -> None:
+    """Print L, o, g and G from a file of measured times: `network parameters`."""
     from ..measured.network_parameters import read_parameters
 
     overhead = chosen.overhead and parse_seconds(chosen.overhead, "--overhead")
@@ -200,6 +201,7 @@ def _engine(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def _info(chosen: argparse.Namespace) -> None:
+    """Print the size of a network and its effective bisection bandwidth: `network info`."""
     from ..congestion import FatTree, NetworkMap, bisection_bandwidth
 
     network = _network(chosen)

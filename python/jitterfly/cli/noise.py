@@ -119,6 +119,7 @@ def _reading_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_rate(text: str) -> float:
+    """Read a rate such as 2.1GHz, in Hz."""
     number = text.strip().lower().removesuffix("hz")
     prefix = number[-1:] if number[-1:] in ("k", "m", "g") else ""
     try:

@@ -132,6 +132,10 @@ class Piece:
 
 
 def _first_alike(values: npt.NDArray[Any], base: Integers | None) -> Sequence[int]:
+    """Return for each column of samples the first one of those before it that are equal to it.
+
+    Columns that can not be compared quickly are taken for different ones.
+    """
     first = list(range(values.shape[1]))
     if base is None or not values.flags.f_contiguous or len(first) > _MAX_COMPARED:
         return first

@@ -60,6 +60,7 @@ def rare_events_of(measure: Measure, data: CellData, moments: Moments) -> RareEv
 
 
 def _of_raw_samples(measure: Measure, data: CellData, moments: Moments) -> RareEvents:
+    """Return `rare_events_of` of the raw realizations, scaled to all realizations."""
     values = data.forms(measure)
     if not measure.is_ratio:
         samples = measure.of_forms(values)

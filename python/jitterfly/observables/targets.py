@@ -388,6 +388,7 @@ def _wanted_half_width(target: Target) -> float:
 
 
 def _half_width(target: Target, estimate: Estimate) -> float:
+    """Return the half width that a target bounds: as a share of the value, if the target is one."""
     value, low, high = float(estimate.value), float(estimate.low), float(estimate.high)
     half = max(high - value, value - low)
     if math.isnan(half):

@@ -212,6 +212,7 @@ def _histogram_line(
 
 
 def _histogram_axes(axes: Axes, name: str, unit: str) -> None:
+    """Scale the axes of histograms: times along, counts in powers of ten up."""
     axes.set_xlabel(name, parse_math=False)
     if axes.get_xscale() == "log":
         style.log_axis(axes, unit, "x")
@@ -234,6 +235,7 @@ def draw_tail(results: Results, observable: str | None = None) -> Figure:
 
 
 def _tail_line(axes: Axes, observed: Observed, look: dict[str, Any], confidence: float) -> None:
+    """Draw a tail with its band; as a thin line where realizations are too few for an interval."""
     share, value, low, high = tail(observed, confidence)
     known = np.isfinite(low) & np.isfinite(high)
     axes.plot(value[known], share[known], drawstyle="steps-post", **look)
@@ -247,6 +249,7 @@ def _tail_line(axes: Axes, observed: Observed, look: dict[str, Any], confidence:
 
 
 def _tail_axes(axes: Axes, name: str, unit: str) -> None:
+    """Scale the axes of tails: times along, shares in powers of ten up, down to those of a line."""
     axes.set_xlabel(name, parse_math=False)
     style.value_axis(axes, unit)
     axes.set_yscale("log")

@@ -351,6 +351,7 @@ class ScheduleExplanation(DelayByCause):
         return {key: value for key, value in self.__dict__.items() if key != "_compiled"}
 
     def _varies(self) -> dict[str, bool]:
+        """Return by cause whether its delay differs among realizations."""
         drawn = self._is_drawn()
         can = {  # what is not drawn may do nothing at all
             cause: one.random or bool(own.any())

@@ -757,6 +757,7 @@ def plain(value: Any) -> float | Floats:
 
 
 def check_samples(samples: npt.ArrayLike, name: str, least: int) -> Floats:
+    """Check `least` or more finite numbers, and return them as an array of floats."""
     rule = f"{name} must be an array of numbers"
     x = check_numbers(samples, rule)
     if x.ndim < 1:

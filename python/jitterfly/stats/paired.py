@@ -230,7 +230,10 @@ def win_probability(wins: int, ties: int, losses: int, confidence: float = 0.95)
 
 
 def _score_interval(wins: int, losses: int, count: int, reach: float) -> tuple[float, float]:
-    """The differences that lie within `reach` standard errors, taken under the difference."""
+    """Return the ends of Tango's score interval of the share of wins less that of losses.
+
+    It holds the differences that lie within `reach` standard errors, each under that difference.
+    """
     found = (wins - losses) / count
 
     def too_far(difference: float) -> bool:
@@ -245,7 +248,7 @@ def _score_interval(wins: int, losses: int, count: int, reach: float) -> tuple[f
 
 
 def _end_of_interval(too_far: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The end of the interval between a point that is inside and one that may not be."""
+    """Bisect for the end of an interval, from a point inside to one that may not be."""
     if not too_far(outside):
         return outside
     for _ in range(60):

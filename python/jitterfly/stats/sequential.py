@@ -109,6 +109,7 @@ def next_look(look: Look, needed: float, known: bool, least: int, limit: int) ->
 
 
 def _look(number: int, size: int, decides: bool, decisions: int, limit: int) -> Look:
+    """Make a look at `size` realizations; the one at `limit` is the last and takes the rest."""
     if size >= limit:
         left = 1 - sum(share(k) for k in range(decisions))
         return Look(number, limit, True, left, decisions, True)

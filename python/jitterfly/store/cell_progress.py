@@ -318,16 +318,18 @@ def _run_progress(
 
 
 def _plain_decision(decision: Decision, number: Mapping[Target, int]) -> list[Any]:
+    """Return a decision as lists for JSON; `number` has the place of each target."""
     states = []
     for one in decision.states:
         ends = [_plain(float(end)) for end in one.estimate]
         count = [one.estimate.confidence, one.estimate.realizations]
-        told = [number[one.target], one.met, _plain(one.error), one.why, one.unseen]
-        states.append([*told, *ends, *count])
+        target = [number[one.target], one.met, _plain(one.error), one.why, one.unseen]
+        states.append([*target, *ends, *count])
     return [decision.look, decision.realizations, decision.next, decision.share, states]
 
 
 def _read_decision(values: Any, targets: Sequence[Target]) -> Decision:
+    """Read what `_plain_decision` made."""
     look, realizations, next_look, share, states = values
     reached = []
     for number, met, error, why, unseen, value, low, high, confidence, count in states:

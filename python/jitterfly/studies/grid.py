@@ -104,6 +104,7 @@ class RealizationBudget:
 
 
 def _check_rounds(value: Any) -> float:
+    """Check `rank_rounds` of a study's budget, and return it."""
     rounds = as_float(value) if is_number(value) else 0.0
     beyond = rounds == float("inf") and value != rounds  # such as 10^400
     if not rounds >= 1 or beyond:

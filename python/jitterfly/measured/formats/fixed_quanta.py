@@ -61,6 +61,7 @@ def is_of_threads(head: str) -> bool:
 
 
 def _is_fwq(head: str) -> bool:
+    """Return whether a text begins like FWQ's: by its title, or by a column of durations."""
     if _NETGAUGE_FWQ in head or re.search(r"^#.{0,80}\bfwq\b", head[:4096], re.I | re.M):
         return True
     if is_of_threads(head):

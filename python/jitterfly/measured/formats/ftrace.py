@@ -214,6 +214,7 @@ def _merge_overlapping(spans: Spans) -> Spans:
 def _read_period(text: TextFile, event: Event) -> CpuNoise:
     """Return what the tracer says of one period: run time, noise, and counts by cause."""
     words = event.what.split()
+    # Runtime, noise, the longest noise, and the noise of the worst period, which is this one.
     times = [words[0], words[1], words[3], words[1]]
     return cpu_noise(text, event.line, str(event.cpu), 1, times, words[4:])
 

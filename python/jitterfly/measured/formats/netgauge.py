@@ -64,6 +64,7 @@ class _Run:
 
 
 def _is_selfish(head: str) -> bool:
+    """Return whether a text begins like Selfish's: by its title, or by lines of rising times."""
     if "selfish duration [ns]" in head or "# Selfish Benchmark" in head:
         return True
     lines = [line for line in whole_lines(head) if line[:1] != "#"][:_BARE_LINES]

@@ -61,6 +61,7 @@ class _File:
             self.bytes_of_one = text.integer(None, said, "datatype_size_bytes", 1, 2**40)
 
     def _row(self, line: int, content: str, words: list[str]) -> None:
+        """Keep a line as a row, or note why it is left out; the last one may be cut off."""
         last = line == len(self.text.lines)  # without an end of the line
         if len(words) == len(self.names) and not last:
             row = dict(zip(self.names, words, strict=True))

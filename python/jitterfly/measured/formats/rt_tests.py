@@ -464,6 +464,7 @@ def _read_oslat(text: TextFile, options: Options) -> Measured:
 
 
 def _oslat_json(report: _Report) -> list[_Iterations]:
+    """Return the iterations of each thread from oslat's JSON."""
     found = []
     for thread, about in report.threads("thread").items():
         bins = report.bins(about, thread)
