@@ -78,6 +78,20 @@ def test_what_checks_says_so():
     assert [check for check in checks if not verbs.match(check[1])] == []
 
 
+def test_what_returns_nothing_says_what_it_does():
+    """A noun ("The x axis ...") reads as if the function made or returned it."""
+    nouns = re.compile(r"(A|An|The|All|Each|Every|No|Some|Its|It|Their|One)\b")
+    procedures = [
+        (f"{path}:{node.lineno}", doc.splitlines()[0])
+        for path in (ROOT / "python").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Constant)
+        if node.returns.value is None and (doc := ast.get_docstring(node))
+    ]
+    assert len(procedures) > 300
+    assert [one for one in procedures if nouns.match(one[1])] == []
+
+
 def public_classes():
     for place in ("jf", "jf.imbalance", "jf.congestion", "jf.measured"):
         module = eval(place, {"jf": jitterfly})

@@ -194,7 +194,7 @@ def _print_source(measured: Measured, keys: Sequence[str]) -> None:
 
 
 def _print_description(measured: Measured, facts: dict[str, Any] | None = None) -> None:
-    """The lines of `description_lines`, then what a reader of the file noted."""
+    """Print the lines of `description_lines`, then what a reader of the file noted."""
     from ..measured.description import description_lines
 
     for line in [

@@ -214,7 +214,7 @@ def progress_stream() -> TextIO:
 
 
 def tell(text: str) -> None:
-    """A line of progress."""
+    """Print a line on standard error: what the command does, not what it found."""
     print(text, file=progress_stream(), flush=True)
 
 

@@ -74,7 +74,7 @@ _RUN_FILES = {**PICTURE, "marks_csv": lambda result, path: result.marks_to_csv(p
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say how a study is run, not which."""
+    """Add the options that say how a study is run, not which."""
     add_backend(parser)
     parser.add_argument(
         "--devices",
@@ -529,7 +529,7 @@ def run_as_json(store: Any) -> dict[str, Any]:
 
 
 def show(store: Any) -> None:
-    """The study's table, and its claims beside what was found."""
+    """Print the study's table, and its claims beside what was found."""
     from ..progress import timed_phase
     from ..results import Results, tables
     from .output import terminal_width

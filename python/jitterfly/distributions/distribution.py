@@ -358,7 +358,9 @@ class Distribution(Component, ABC):
         """Make a distribution of a table, and of tables among its fields."""
         if isinstance(table, Mapping):
             place = where or cls.__name__.lower()
-            table = {key: _members(value, f"{place}.{key}") for key, value in table.items()}
+            table = {
+                key: _read_distributions(value, f"{place}.{key}") for key, value in table.items()
+            }
         return super().from_dict(table, where)
 
     def chance(self) -> Fraction:
@@ -457,12 +459,12 @@ def _check_table(table: DelayTable, own: Distribution) -> None:
         raise ValueError(f"the mean of make_table is {found[0]}, and expected() is {found[1]}")
 
 
-def _members(value: Any, where: str) -> Any:
-    """A field of a distribution, with tables of distributions read."""
+def _read_distributions(value: Any, where: str) -> Any:
+    """Read the distributions in a field of another one, from their tables."""
     if isinstance(value, Mapping) and "kind" in value:
         return Distribution.from_dict(value, where)
     if isinstance(value, (list, tuple)) and any(isinstance(one, Mapping) for one in value):
-        return tuple(_members(one, f"{where}.{i}") for i, one in enumerate(value))
+        return tuple(_read_distributions(one, f"{where}.{i}") for i, one in enumerate(value))
     return value
 
 

@@ -198,7 +198,7 @@ def _to_ticks(values: Sequence[float]) -> Ticks:
 
 
 def _read_counts(values: Any, name: str) -> tuple[int, ...]:
-    """A list of counts."""
+    """Check a list of counts, and return them."""
     found = as_list(values, f"{name} must be a list of 1 to 10^7 values", _MAX_EVENTS)
     for value in found:
         good = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))

@@ -176,7 +176,7 @@ def _edges(times: npt.NDArray[np.float64], logarithmic: bool, width: float) -> A
 def _draw_interval(
     axes: Axes, place: float, one: Estimate, ends: tuple[float, float], look: style.Look
 ) -> None:
-    """A value with its interval in its row; an arrow where an end is not known."""
+    """Draw a value with its interval in its row; an arrow where an end is not known."""
     left, right = ends
     value = float(one.value)
     # One beyond the axis ends there.

@@ -179,7 +179,7 @@ def map_axes(study: Study) -> tuple[str, str]:
 
 
 def _panel(axes: Axes, grid: Grid, name: str, norm: Normalize, size: tuple[float, float]) -> None:
-    """A map of this many inches, with its colour bar."""
+    """Draw a map of this many inches, with its colour bar."""
     one = grid.maps[name]
     title = f"{one.title}, {grid.label}" if grid.label else one.title
     if _span(norm) < _NARROW:

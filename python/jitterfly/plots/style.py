@@ -126,7 +126,7 @@ def is_dark(colours: npt.ArrayLike) -> Any:
 
 
 def bare(axes: Axes) -> None:
-    """A panel without grid, ticks and frame: its cells have edges of their own."""
+    """Take grid, ticks and frame from a panel whose cells have edges of their own."""
     axes.grid(visible=False)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -144,7 +144,7 @@ def inches_across(axes: Axes) -> float:
 
 
 def place_axis(axes: Axes, along: AxisScale, name: str) -> None:
-    """The x axis: ticks where the values of a study's axis are, as many as have room."""
+    """Set the ticks of the x axis where the values of a study's axis are, as many as have room."""
     positions, texts = along.ticks
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel(name, parse_math=False)
@@ -165,7 +165,7 @@ def some_places(count: int, every: int) -> list[int]:
 
 
 def name_axis(axes: Axes, names: Sequence[str], what: str) -> None:
-    """The x axis of things with names, at 1, 2, ...: as many names as have room."""
+    """Name the x axis `what`, and its ticks at 1, 2, ...: as many names as have room."""
     axes.set_xlabel(what, parse_math=False)
     axes.xaxis.set_minor_locator(NullLocator())
     short = [name if len(name) <= _LONG_NAME else f"{name[: _LONG_NAME - 1]}…" for name in names]
@@ -215,7 +215,7 @@ def _place_texts(
 
 
 def log_axis(axes: Axes, unit: str = "", which: str = "y") -> None:
-    """A logarithmic axis whose ticks are plain numbers, or times."""
+    """Make an axis logarithmic, with ticks that are plain numbers, or times."""
     axis = axes.yaxis if which == "y" else axes.xaxis
     (axes.set_yscale if which == "y" else axes.set_xscale)("log")
     low, high = axes.get_ylim() if which == "y" else axes.get_xlim()
@@ -243,7 +243,7 @@ def _fits(locator: LogLocator, low: float, high: float, unit: str, width: float)
 
 
 def unit_axis(axes: Axes, unit: str) -> None:
-    """A linear y axis in an observable's unit."""
+    """Show the ticks of a linear y axis in an observable's unit."""
     axes.yaxis.set_major_formatter(InUnit(unit))
 
 
@@ -255,7 +255,7 @@ def wants_log(values: npt.ArrayLike) -> bool:
 
 
 def scale_axes(axes: Sequence[Axes], values: npt.ArrayLike, unit: str) -> None:
-    """The y axes of panels of a row, on one scale: logarithmic where values of it span much."""
+    """Scale the y axes of panels of a row alike: logarithmic where the row's values span much."""
     if wants_log(values):
         for one in axes:
             log_axis(one, unit)
@@ -294,7 +294,7 @@ def draw_later_share(axes: Axes, samples: npt.ArrayLike, look: Look, label: str)
 
 
 def value_axis(axes: Axes, unit: str, *, linear: bool = False) -> None:
-    """An x axis of values, logarithmic where they span much (`wants_log`).
+    """Scale the x axis of values, logarithmic where they span much (`wants_log`).
 
     `linear`: never, as for a point in time.
     """
@@ -452,7 +452,7 @@ def new_figure(rows: list[float], columns: int, **options: Any) -> tuple[Figure,
 
 
 def panel_title(axes: Axes, label: str) -> None:
-    """A text of the study above a panel; no formula, whatever is in it."""
+    """Write a text of the study above a panel; no formula, whatever is in it."""
     width = figure_holding(axes).get_figwidth() / axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
     axes.set_title(wrapped(label, 0.85 * width, 9), fontsize=9, parse_math=False)
 

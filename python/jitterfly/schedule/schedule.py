@@ -187,7 +187,7 @@ class Schedule:
 def schedule_of(
     name: str, parts: Iterable[bytes], path: Path | None = None, marks: Marks | None = None
 ) -> Schedule:
-    """A schedule of what its file would hold; `path` is where the labels of a text stand."""
+    """Make a schedule of what its file would hold; `path` is the file of a text with labels."""
     with _temporary_file(Path(name)) as file:
         file.writelines(parts)
         file.flush()

@@ -284,7 +284,7 @@ class ProgressWriter:
             self.write()
 
     def look_again(self) -> None:
-        """A run ends between two looks: unfinished cells are as all their data say."""
+        """Look at unfinished cells with all their data, as a run may end between two looks."""
         self._changed = {i: None for i, cell in enumerate(self.cells) if not cell.complete}
 
     def write(self) -> None:

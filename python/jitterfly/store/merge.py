@@ -160,7 +160,7 @@ def _compare_samples(
 
 
 def _compare_summaries(cell: Cell, one: RecordSeries, other: RecordSeries) -> None:
-    """Each summary of `one` with those of `other` that together are of the same realizations."""
+    """Refuse a summary that differs from those of `other` that together are of its realizations."""
     theirs = other.spans
     number_of = {span: number for number, span in reversed([*enumerate(theirs)])}
     for number, (first, end) in enumerate(one.spans):

@@ -290,7 +290,7 @@ class Numbers:
                                complete)  # fmt: skip
 
     def write_csv(self, file: TextIO) -> None:
-        """The rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
+        """Write rows as CSV; an infinite bound is `inf`, what has no interval has empty fields."""
         writer = csv.writer(file, lineterminator="\n")
         origin = self.origin
         writer.writerow(map(csv_field, [*self.axis_names, *COLUMNS, *origin]))

@@ -509,7 +509,7 @@ class RecentSamples:
         self._most = 0  # bytes: samples take fewer once a thread has prepared them
 
     def add(self, cell: int, first: int, piece: Piece) -> None:
-        """The samples from realization `first` on."""
+        """Keep samples of a cell from realization `first` on; beyond a limit, drop the oldest."""
         self._drop(cell, first)
         self._parts.setdefault(cell, {})[first] = piece
         self._most += piece.nbytes
@@ -534,7 +534,7 @@ class RecentSamples:
             yield here, end, None
 
     def forget(self, cell: int, end: int) -> None:
-        """The samples before realization `end`: who asked for them has them."""
+        """Drop the samples of a cell before realization `end`: what asked for them has them."""
         for first, piece in list(self._parts.get(cell, {}).items()):
             if first + len(piece) <= end:
                 self._drop(cell, first)

@@ -259,7 +259,7 @@ class CellRun:
         )
 
     def requeue(self, batch: Batch) -> None:
-        """A batch that was lost."""
+        """Put a batch that was lost before all others."""
         self.running -= 1
         self.todo.appendleft((batch.first, batch.count))
 

@@ -384,7 +384,7 @@ def _run_seconds(
 
 
 def _simulated(seed: int, backend: str, threads: int | None, used: set[str]) -> _Make:
-    """Samples as a run makes them; the engines are added to `used`."""
+    """Return a function that makes samples as a run does, and adds the engines to `used`."""
 
     def make(cell: Cell, first: int, count: int) -> Ticks:
         found = run_batch(Batch(cell, seed, first, count, None, backend, threads))

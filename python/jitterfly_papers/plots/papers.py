@@ -211,7 +211,7 @@ def _draw_redundancy(
     sets: Sequence[CellSummary | None],
     redundant: Sequence[CellSummary | None],
 ) -> None:
-    """The smallest T that can not be told from the best, up to the one with the smallest mean."""
+    """Draw the smallest T that is not worse than the best, and the one with the smallest mean."""
     known = [
         (at, float(f.mean.value), r.T)
         for at, f, r in zip(x, sets, redundant, strict=True)

@@ -188,20 +188,20 @@ class _Progress:
         self.sections.append(replace(content, command=self.command.format(content.name)))
 
     def add_theory(self, stream: TextIO) -> None:
-        """The section on theory, after those of the studies."""
+        """Add the section on theory, after those of the studies."""
         print("theory beside simulation", file=stream, flush=True)
         tell = partial(print, file=stream, flush=True)
         self.sections.append(theory.section(self.out, quick=self.tally.quick, tell=tell))
         self._write(())
 
     def _write(self, pending: tuple[str, ...]) -> None:
-        """The report as it stands, and its parts as data."""
+        """Write the report as it stands, and its parts as data."""
         made = report(self.tally, self.sections, pending)
         write_whole(self.out / PAGE, page(made, self.rendered).encode())
         write_whole(self.out / PARTS, to_json(made).encode())
 
     def _finish(self, stream: TextIO, started: float, before: int, store: Store) -> None:
-        """A study is run: its table, its section of the report."""
+        """Add a study that was run to the report, and write its table."""
         print("  tables, pictures and verdicts", file=stream, flush=True)
         ran = time.monotonic() - started if recorded_bytes(store.path) != before else 0.0
         seconds = add_time(self.out, store.study.name, ran, anew=not before)

@@ -38,7 +38,7 @@ class Collectives:
     def add(
         self, line: int, operation: str, names: list[str], words: list[str], **known: int
     ) -> None:
-        """A row: words by the names of their columns, times in microseconds."""
+        """Add a row: words by the names of their columns, times in microseconds."""
         if len(words) != len(names):
             raise self.text.error(line, f"must have {len(names)} columns, got {len(words)}")
         row: dict[str, float | int] = dict(known)
@@ -53,7 +53,7 @@ class Collectives:
         self.rows.setdefault(operation, []).append(row)
 
     def add_table(self, table: LogTable, operation: str, left_out: LeftOut, **known: int) -> None:
-        """The good rows of a table whose columns have names."""
+        """Add the good rows of a table whose columns have names."""
         names = ["" if name in ("validation", "defects") else name for name in table.names or ()]
         if "bytes" not in names:
             known["bytes"] = 0
@@ -135,12 +135,12 @@ class LeftOut:
         self._reasons.append(f"left out, as {why}: line {line}, {shorten(content.strip())}")
 
     def end(self) -> None:
-        """The table ended before these lines; those of numbers may have been meant for it."""
+        """End the table; numbers in lines below it may have been meant for it."""
         self._lines += [line for line in self._below if line[1].lstrip()[:1].isdecimal()]
         self._below = []
 
     def outside(self, line: int, content: str) -> None:
-        """A line that belongs to no table."""
+        """Note a line that belongs to no table, if it is one of numbers."""
         if all(map(reads_as_number, content.split()[:8])):
             self._lines.append((line, content))
 

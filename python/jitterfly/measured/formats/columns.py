@@ -458,7 +458,7 @@ class Bins:
         self.rows: list[list[int]] = []
 
     def add(self, line: int, words: list[str]) -> None:
-        """A row. Edges must rise."""
+        """Add a row; edges must rise."""
         high = MAX_TICKS // self.unit // 2
         edge = self.text.integer(line, words[0], "the lower edge of a bin", high=high)
         if self.edges and edge <= self.edges[-1]:

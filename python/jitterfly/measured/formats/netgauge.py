@@ -103,7 +103,7 @@ def _read_selfish(text: TextFile, options: Options) -> Measured:
 
 
 def _split(text: TextFile) -> list[_Run]:
-    """Runs: a header and the lines below it, up to the next header."""
+    """Split a file into runs: a header and the lines below it, up to the next header."""
     runs = [_Run()]
     begin = counted = 0
     line = 1
