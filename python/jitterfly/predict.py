@@ -295,7 +295,7 @@ class InferNoiseQuestion(CollectiveParameters, EngineParameters):
         return [Path(one) for one in times if isinstance(one, (str, Path))]
 
     def hits(self) -> Hits:
-        """Tell base and noise apart."""
+        """Split the measured times into the base time and what noise added."""
         times = self.read(self.measured, self.ranks)
         if (longest := float(times.max())) > _LONGEST:
             raise ValueError(

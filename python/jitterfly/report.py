@@ -219,7 +219,7 @@ def figures(pictures: Iterable[Picture]) -> Html:
 
 
 def grid(table: Table) -> Html:
-    """A table with its notes."""
+    """Return a table with its notes as HTML."""
     lines = [
         tag("tr", *(tag("td", cell, class_="left" if 0 < i < table.left else None)
                     for i, cell in enumerate(row)))
@@ -450,7 +450,7 @@ def check_new_page(path: Path, force: bool) -> None:
 
 
 def page(sections: Sequence[Section], title: str = "") -> str:
-    """The page of some results."""
+    """Return the HTML page of results, with a table of contents if there are several."""
     if not title:
         several = f"Report of {counted(len(sections), 'result')}"
         title = sections[0].title if len(sections) == 1 else several
@@ -645,7 +645,7 @@ def _text(value: Any) -> str:
 
 
 def _table_of(content: Mapping[str, Any]) -> Table:
-    """A table that was written as JSON."""
+    """Read a table that was written as JSON."""
     table = Table(
         _text(content["title"]),
         tuple(map(_text, content["header"])),
@@ -694,7 +694,7 @@ def _of_file(path: Path, data: bytes, title: str) -> Picture:
 
 
 def _of_run(results: Results, folder: Path) -> Section:
-    """A run as far as it is."""
+    """Make the section of a run, finished or not."""
     store, study = results.store, results.study
     meta, where = store.meta, str(store.path)
     done, cells = sum(cell.complete for cell in results.cells), len(results.cells)

@@ -310,7 +310,7 @@ class RabenseifnerAllreduce(Forwarded, kind="rabenseifner_allreduce"):
         return collective(messages + fold_out(ranks, n)) + self.forward_steps(ranks)
 
     def _of_digits(self, ranks: int, n: int) -> list[Step]:
-        """The messages with a radix."""
+        """Return the steps with a radix: a group of that many ranks exchanges in each round."""
         check_ranks(self, ranks)
         k = self.radix
         strides = [stride for stride in rounds_of_radix(ranks + 1, k) if stride * k <= ranks]

@@ -105,7 +105,7 @@ class Snapshot:
 
 
 def snapshot(cpus: Collection[int]) -> Snapshot:
-    """Look at some CPUs."""
+    """Read which CPUs are online, and of some the stolen time, the frequency and its governor."""
     stolen = {}
     for line in _read(Path("/proc/stat")).splitlines():
         words = line.split()

@@ -423,7 +423,7 @@ class GridMap:
         return cls(title, kind, numbers, numbers.copy(), marks, marks.copy())
 
     def put(self, at: tuple[int, int], summary: CellSummary, unmet: bool) -> None:
-        """Enter what is known in a cell."""
+        """Enter the mean of a cell, with how sure it is, at a place of the map."""
         self.values[at] = float(summary.mean.value)
         self.half_widths[at] = summary.half
         self.unsure[at] = _unsure(summary, self.kind)

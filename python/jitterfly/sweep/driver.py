@@ -233,7 +233,7 @@ class CellRun:
         return bool(self.failed) or (self.decision is not None and self.decision.next is None)
 
     def look(self) -> None:
-        """Ask the data what comes next."""
+        """Decide from the data whether the cell is done, or else which realizations come next."""
         self.decision = self.store.decision(self.cell)
         self.todo.clear()
         if self.decision.next is not None:
@@ -515,7 +515,7 @@ class BatchDispatcher:
         self.done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
 
     def run(self, executor: Executor, backend: str, threads: Int | None) -> None:
-        """Go on until every cell is done."""
+        """Hand batches to an executor until every cell is done or has failed."""
         batches = self._batches(executor, backend, threads)
         ask = -math.inf
         try:

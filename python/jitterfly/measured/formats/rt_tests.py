@@ -191,7 +191,7 @@ _SUMMARY_NOTE = (
 
 
 def _read_threads(text: TextFile, options: Options, unit: int) -> Measured:
-    """The last line of each thread."""
+    """Read cyclictest's text: the last line of each thread counts."""
     latest: dict[int, tuple[int, list[int]]] = {}
     for line, content in enumerate(text.lines, 1):
         found = _THREAD.fullmatch(content)

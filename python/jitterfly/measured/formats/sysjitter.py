@@ -82,7 +82,7 @@ _NEEDED = ("runtime(ns)", "int_n", "int_max(ns)", "int_total(ns)")
 
 
 def _read_report(text: TextFile, options: Options) -> Measured:
-    """The sums of each core."""
+    """Read a report, which has sums of each core."""
     rows: dict[str, tuple[int, list[str]]] = {}
     for line, content in enumerate(text.lines, 1):
         words = content.split()
