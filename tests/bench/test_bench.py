@@ -568,9 +568,13 @@ def test_loggopsim_itself(ranks):
 
 
 def test_the_cost_of_a_sweep(capsys):
-    assert sweep_main(["--realizations", "300", "--repeats", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    few = ["--realizations", "300", "--repeats", "1", "--pairs", "2"]
+    assert sweep_main([*few, "--small"]) == 0
+    small = r"4, 16, 64 ranks, .* engine alone: [0-9.]+, median of 2 pairs from [0-9.]+ to [0-9.]+ "
+    assert re.search(small, capsys.readouterr().out.rstrip("\n"))
+    assert sweep_main(few) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert re.search(small, first)
     assert [line.split()[0] for line in lines[1:3]] == ["256", "8,192"]
-    assert re.search(r"4, 16, 64 ranks: [0-9.]+ s of CPU, engine alone [0-9.]+ s", lines[3])
     # One after the other and side by side: no less than the engine alone.
     assert all(float(n) > 1 for line in lines[-3:] for n in line.split()[-2:])
