@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "gpu/jobs.h"
-#include "gpu/lean_renewal.h"
+#include "gpu/lean_intervals.h"
 #include "gpu/periodic_list.h"
 
 namespace jf::gpu {

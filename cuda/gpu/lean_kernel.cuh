@@ -12,7 +12,7 @@
 #include "gpu/block.cuh"
 #include "gpu/jobs.h"
 #include "gpu/kernels.h"
-#include "gpu/lean_renewal.h"
+#include "gpu/lean_intervals.h"
 #include "gpu/periodic_list.h"
 
 namespace jf::gpu {

@@ -42,7 +42,7 @@ WATCHED = {
 def lean_errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
     kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
-    list_, renewal = "gpu/periodic_list.h", "gpu/lean_renewal.h"
+    list_, renewal = "gpu/periodic_list.h", "gpu/lean_intervals.h"
     moves = f"{BARRIER}\n    set_register_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {

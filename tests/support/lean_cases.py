@@ -12,7 +12,7 @@ from support.kernel_cases import smooth
 
 LIMIT32, FEW = 2**31, 64  # cuda/gpu: kRelativeEnd, kMaxIntervals
 LISTED = 4  # kMostListed
-LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; kLongest of gpu/lean_renewal.h
+LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; kLongest of gpu/lean_intervals.h
 LONGEST = 2**61  # longer times are none of the engine's
 
 
