@@ -53,7 +53,8 @@ struct BatchPlan {
     cursors = program.cursors_per_rank() * ranks;
     static_assert(sizeof(Begins<Tick>) == sizeof(Cursor));
     static_assert(sizeof(LeanRenewal::OfRank<Tick>) == sizeof(Cursor));
-    if (tiles.list || tiles.renewal) cursors = ranks;
+    static_assert(sizeof(LeanRecording::OfRank<Tick>) <= sizeof(Cursor));
+    if (tiles.states()) cursors = ranks;
     if (program.loads != nullptr) {
       loads = program.loads->table_size();
       load_rows = static_cast<std::int64_t>(program.loads->rows().size());

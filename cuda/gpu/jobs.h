@@ -60,7 +60,7 @@ struct PassJob {
   const LeanOp* lean_ops;
   std::int32_t lean_op_count, lean_window_start;  // at the begin of the pass
   PhiloxKeys keys;                                // of the program's seed
-  // Set where renewal noise gives the lean kernel a time that does not fit.
+  // Set where the lean kernel meets a time that does not fit, see meet_in_turn.
   std::uint32_t* too_long;
 
   JF_HD Cursor* cursors_of(std::int64_t realization) const {

@@ -1,8 +1,8 @@
 // Choice between lean kernel (32-bit or 64-bit times) and general tile kernel. The lean kernel,
 // whose operations are listed here, runs programs in which the state of a rank between steps is one
 // time: no copies, no forwards with CPU cost, no noise or one periodic source, and no network noise
-// or one jitter; or a list of periodic sources, or renewal noise. Its times have 32 bits if no time
-// of the run needs more.
+// or one jitter; or a list of periodic sources, renewal noise, or a recording. Its times have 32
+// bits if no time of the run needs more.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,25 @@ namespace jf::gpu {
 
 // No rank may meet more intervals in the lean kernel, which walks from interval to interval.
 constexpr Tick kMaxIntervals = 64;
-// Hardly any time has so many intervals of renewal noise in it; else its batch is run again.
+// Hardly any time has so many intervals in it, of renewal noise or the longest of a recording; else
+// its batch is run again.
 constexpr Tick kLikelyIntervals = 16;
 constexpr Tick kAbsoluteEnd = Tick{1} << 61;
+
+// The noise of a program that the lean kernel may run.
+enum LeanSources {
+  kOnePeriodic,  // or none
+  kSeveralPeriodic,
+  kOneRenewal,
+  kOneRecording,
+  kOtherSources,  // it may not
+};
+inline LeanSources lean_sources(const Program& p) {
+  if (!p.general()) return kOnePeriodic;
+  if (is_periodic_list(p)) return kSeveralPeriodic;
+  if (is_lean_renewal(p)) return kOneRenewal;
+  return is_lean_recording(p) ? kOneRecording : kOtherSources;
+}
 
 // A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
 // the latest rank, whose message meets all events of jitter that a draw can give, and then meets as
@@ -29,11 +45,12 @@ class LatestTime {
     // At time 0 a rank may be inside intervals that began before.
     for (const IntervalSource& s : p.intervals)
       if (s.periodic.stationary) base_ = std::max(base_, s.periodic.duration);
-    if (renewal_) {
-      const Renewal& noise = p.intervals[0].renewal;
-      const Tick duration = noise.duration.value;
-      if (noise.stationary) base_ = duration;
-      latest_ = kLikelyIntervals * duration;
+    if (in_turn_) {
+      const IntervalSource& s = p.intervals[0];
+      const bool recorded = sources_ == kOneRecording;
+      const Tick longest = recorded ? longest_interval(p, s.trace) : s.renewal.duration.value;
+      if (recorded || s.renewal.stationary) base_ = longest;
+      latest_ = kLikelyIntervals * longest;
     }
     latest_ += base_;
     if (!p.messages.empty()) {
@@ -52,11 +69,12 @@ class LatestTime {
     }
   }
 
+  LeanSources sources() const { return sources_; }
   Tick ticks() const { return latest_; }
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
     Tick intervals = 0;
-    if (renewal_) return latest_ / kMaxIntervals < p_.intervals[0].usual_distance(p_.words.data());
+    if (in_turn_) return latest_ / kMaxIntervals < p_.intervals[0].usual_distance(p_.words.data());
     for (const IntervalSource& s : p_.intervals)
       intervals += std::min(latest_ / s.periodic.period, kMaxIntervals);
     return intervals < kMaxIntervals;
@@ -76,7 +94,7 @@ class LatestTime {
   // source as can be in it, it is done. One source alone gives this at once; so many turns would
   // meet more intervals than any rank may.
   Tick longest(Tick w, bool compute) const {
-    if (p_.intervals.empty() || renewal_ || w == 0 || !p_.intervals[0].acts(compute)) return w;
+    if (p_.intervals.empty() || in_turn_ || w == 0 || !p_.intervals[0].acts(compute)) return w;
     Tick time = w;
     for (const IntervalSource& s : p_.intervals)
       time = std::max(
@@ -93,7 +111,8 @@ class LatestTime {
   }
 
   const Program& p_;
-  const bool renewal_ = is_lean_renewal(p_);
+  const LeanSources sources_ = lean_sources(p_);
+  const bool in_turn_ = sources_ == kOneRenewal || sources_ == kOneRecording;
   Tick latest_ = 0, base_ = 0, delay_ = 0;
 };
 
@@ -103,15 +122,18 @@ struct TilePlan {
   PlanLimits limits;
   std::int64_t shared_bytes = 0;  // limit of a block
   LeanNoise lean{};
-  bool list = false;     // the lean kernel's, of several periodic sources
-  bool renewal = false;  // the lean kernel's, of one source of renewal noise
+  LeanSources sources = kOtherSources;  // of the lean kernel
+
+  bool states() const { return sources != kOnePeriodic && sources != kOtherSources; }  // of ranks
+  // Whether a time may be too long for the kernel, see meet_in_turn.
+  bool uncertain() const { return sources == kOneRenewal || sources == kOneRecording; }
 
   // Of the lean kernel. A longer period has the same effect: the next interval is beyond all times.
   Tick longest_period() const { return kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd; }
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
-  if (p.general() && !is_periodic_list(p) && !is_lean_renewal(p)) return kStepKernel;
+  if (latest.sources() == kOtherSources) return kStepKernel;
   if (p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
   // If times go back, a rank meets intervals again that had ended.
@@ -156,8 +178,7 @@ inline TilePlan plan_tiles(const Program& p, std::int64_t shared_bytes, TileKern
   else
     t.limits = lean_limits(p, kLeanBlockBits + per_thread_bits(t.kernel, false));
   t.lean.base = latest.base();
-  t.list = t.kernel != kStepKernel && is_periodic_list(p);
-  t.renewal = t.kernel != kStepKernel && is_lean_renewal(p);
+  if (t.kernel != kStepKernel) t.sources = latest.sources();
   if (!p.intervals.empty()) {
     t.lean.period = std::min(p.intervals[0].periodic.period, t.longest_period());
     t.lean.duration = p.intervals[0].periodic.duration;

@@ -1,5 +1,6 @@
-// One source of renewal noise as the lean GPU kernel takes it: random gaps, a constant duration.
-// Other renewal noise: noise/renewal.h.
+// One source of renewal noise, or one recording, as the lean GPU kernel takes it: a rank goes
+// through its intervals in turn. Gaps are random, and a duration is constant; or both are recorded.
+// Other renewal noise: noise/renewal.h. Recordings: noise/trace.h.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +8,32 @@
 #include "gpu/jobs.h"
 
 namespace jf::gpu {
+
+// How long an interval lasts, and the time from its end to the next one.
+struct IntervalAndGap {
+  Tick duration, gap;
+};
+
+// Moves `end` of work without noise over the intervals that begin before the work is done, the
+// first of them at `next`, and `next` behind them. following() tells them in turn. They may be as
+// close as one likes, so no bound of times is certain. False: the time is too long for 32 bits, and
+// no result of the batch is of use.
+template <class T, class Following>
+JF_HD bool meet_in_turn(T& next, T& end, T work, Following&& following) {
+  const auto since = static_cast<Tick>(end - work);  // of intervals, what ended before adds nothing
+  Tick begin = static_cast<Tick>(next), done = static_cast<Tick>(end);
+  bool fits = true;
+  do {
+    const IntervalAndGap interval = following();
+    const Tick until = begin + interval.duration;
+    done += later(until, since) - later(begin, since);
+    begin = until + interval.gap;
+    if constexpr (sizeof(T) < sizeof(Tick)) fits = done < kRelativeEnd;
+  } while (fits && done > begin);
+  end = static_cast<T>(done);
+  next = narrow<T>(fits ? begin : kNever);
+  return fits;
+}
 
 struct LeanRenewal {
   // The first interval that the work of a rank has not passed yet: when it begins, and its number;
@@ -37,23 +64,14 @@ struct LeanRenewal {
     return c.next = narrow<T>(base + first - (inside ? duration : 0));
   }
 
-  // As PeriodicList::meet. Gaps may be of any length, so no bound of times is certain. False: the
-  // time is too long for 32 bits, and no result of the batch is of use.
+  // As PeriodicList::meet.
   template <class T>
   JF_HD bool meet(OfRank<T>& c, T& next, T& end, T work, const PhiloxKeys& keys) const {
-    const auto since =
-        static_cast<Tick>(end - work);  // of intervals, what ended before adds nothing
-    Tick begin = static_cast<Tick>(next), done = static_cast<Tick>(end);
-    bool fits = true;
-    do {
-      const Tick until = begin + duration;
-      done += later(until, since) - later(begin, since);
+    const bool fits = meet_in_turn(next, end, work, [&] {
       ++c.index;
-      begin = until + drawn(draw(c, purpose, keys).even, gaps);
-      if constexpr (sizeof(T) < sizeof(Tick)) fits = done < kRelativeEnd;
-    } while (fits && done > begin);
-    end = static_cast<T>(done);
-    c.next = next = narrow<T>(fits ? begin : kNever);
+      return IntervalAndGap{duration, drawn(draw(c, purpose, keys).even, gaps)};
+    });
+    c.next = next;
     return fits;
   }
 
@@ -64,33 +82,108 @@ struct LeanRenewal {
     const Words r = philox4x32_10({{c.index, purpose, c.key, c.realization}}, keys);
     return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
   }
-  // What Delay::of gives. Outside the tails the high half stands for all bits.
+  // What Delay::of gives.
   JF_HD static Tick drawn(std::uint64_t u, const std::uint64_t* table) {
     const std::uint64_t high = u >> 32;
-    const bool tail = distance_from_end(high) < kTail;
-    return smooth<Tick>(tail ? u : high << 32 | (high >> 31) * kMaxHigh, table);
+    return smooth<Tick>(in_tail(high) ? u : both_halves(high), table);
   }
 };
 
-// Whether the noise of a program is such a source, which acts on all ranks, always; and no messages
-// are delayed. What is left of an interval at time 0 must not exceed the duration.
-inline bool is_lean_renewal(const Program& p) {
-  constexpr Tick kLongest = Tick{1} << 40;
-  const auto fits = [](const Delay& d) { return d.certain && d.kind == kSmoothDelay; };
+// A recording, which each rank replays from an offset on.
+struct LeanRecording {
+  // The first interval that the work of a rank has not passed yet: when it begins, and its index.
+  template <class T>
+  struct alignas(16) OfRank {
+    T next;
+    std::uint32_t index;
+
+    JF_HD T soonest() const { return next; }
+  };
+
+  Trace trace;
+  NodeSize nodes;
+  const std::uint64_t* words;
+
+  // An interval that lasts at time 0 began before it. `base`: of all times.
+  template <class T>
+  JF_HD T start(OfRank<T>& c, const PhiloxKeys& keys, std::uint32_t realization, Tick rank,
+                Tick base) const {
+    const auto length = static_cast<std::uint64_t>(trace.length);
+    const auto node = static_cast<std::uint32_t>(nodes.of_rank(rank));
+    const std::uint64_t offset =
+        trace.offsets >= 0
+            ? words[trace.offsets + rank]
+            : scale64(only_uniform64(keys, trace.purpose, node, realization), length);
+    const std::uint64_t index = trace.search<false>(offset, words);
+    const auto since = static_cast<Tick>(trace.begin_of(index, words) - offset);
+    c = {narrow<T>(base + since), kept(index)};
+    return c.next;
+  }
+
+  // As PeriodicList::meet.
+  template <class T>
+  JF_HD bool meet(OfRank<T>& c, T& next, T& end, T work, const PhiloxKeys&) const {
+    const bool fits = meet_in_turn(next, end, work, [&] {
+      const std::uint64_t* const at = words + trace.table + 2 * Tick{c.index};
+      const IntervalAndGap interval{static_cast<Tick>(at[3] - at[1]),
+                                    static_cast<Tick>(at[2] - at[0])};
+      c.index = kept(Tick{c.index} + 1);
+      return interval;
+    });
+    c.next = next;
+    return fits;
+  }
+
+ private:
+  // Behind the last interval comes the first one.
+  template <class I>
+  JF_HD std::uint32_t kept(I index) const {
+    return static_cast<std::uint32_t>(index == static_cast<I>(trace.count) ? 0 : index);
+  }
+};
+
+// A duration of at most this is added to times without care.
+constexpr Tick kLongestInterval = Tick{1} << 40;
+
+// Whether the noise of a program is one source of this kind, which acts on all ranks, always; and
+// no messages are delayed.
+inline bool is_alone(const Program& p, IntervalKind kind) {
   const bool alone = p.intervals.size() == 1 && p.delays.empty() && p.speeds.empty();
   if (!alone || p.delays_messages()) return false;
   const IntervalSource& s = p.intervals[0];
-  const Renewal& noise = s.renewal;
-  if (s.kind != kRenewalIntervals || !s.window.always() || s.in_bursts) return false;
+  return s.kind == kind && s.window.always() && !s.in_bursts;
+}
+
+// What is left of an interval at time 0 must not exceed the duration.
+inline bool is_lean_renewal(const Program& p) {
+  if (!is_alone(p, kRenewalIntervals)) return false;
+  const Renewal& noise = p.intervals[0].renewal;
+  const auto fits = [](const Delay& d) { return d.certain && d.kind == kSmoothDelay; };
   const Delay& duration = noise.duration;
   const bool constant = duration.certain && duration.kind == kConstantDelay;
-  if (!constant || duration.value > kLongest || !fits(noise.gap)) return false;
+  if (!constant || duration.value > kLongestInterval || !fits(noise.gap)) return false;
   if (!noise.stationary) return true;
   if (!fits(noise.busy) || !fits(noise.idle)) return false;
   const auto left = p.words.begin() + noise.busy.table;
   return std::all_of(left, left + 2 * kSmoothNodes, [&](std::uint64_t word) {
     return word <= static_cast<std::uint64_t>(duration.value);
   });
+}
+
+// The longest interval of a recording.
+inline Tick longest_interval(const Program& p, const Trace& trace) {
+  Tick longest = 0;
+  for (std::int64_t i = 0; i < trace.count; ++i)
+    longest = std::max(longest, static_cast<Tick>(trace.busy_before(i + 1, p.words.data()) -
+                                                  trace.busy_before(i, p.words.data())));
+  return longest;
+}
+
+// All ranks must replay one recording.
+inline bool is_lean_recording(const Program& p) {
+  if (!is_alone(p, kTraceIntervals)) return false;
+  const Trace& trace = p.intervals[0].trace;
+  return trace.recordings < 0 && longest_interval(p, trace) <= kLongestInterval;
 }
 
 // `words`: those of the program, where the kernel reads them.
@@ -106,6 +199,9 @@ inline LeanRenewal lean_renewal(const Program& p, const std::uint64_t* words) {
           words + noise.gap.table,
           words + noise.busy.table,
           words + noise.idle.table};
+}
+inline LeanRecording lean_recording(const Program& p, const std::uint64_t* words) {
+  return {p.intervals[0].trace, p.intervals[0].nodes, words};
 }
 
 }  // namespace jf::gpu

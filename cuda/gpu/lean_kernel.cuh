@@ -1,9 +1,9 @@
-// Lean CUDA kernel: fast butterfly without copies; no, periodic or renewal noise, jitter or not.
+// Lean CUDA kernel: fast butterfly without copies; noise periodic, renewal or recorded; jitter.
 // A pass over tiles for programs in which the state of a rank is one time (lean.h): the butterfly
 // and forwards without CPU cost, without noise or under one periodic source, without network noise
-// or under one jitter; or under several periodic sources, or renewal noise. A round is first
-// computed without noise. Only ranks that are not done by their next interval, or whose message
-// jitter delays, compute it again.
+// or under one jitter; or under several periodic sources, renewal noise, or a recording. A round is
+// first computed without noise. Only ranks that are not done by their next interval, or whose
+// message jitter delays, compute it again.
 #pragma once
 
 #include <type_traits>
@@ -255,7 +255,7 @@ struct LeanThread {
     return Tile::narrow(source.template scaled<Tick>(u));
   }
 
-  // --- Several sources, or renewal noise.
+  // --- Several sources, renewal noise, or a recording.
 
   JF_DEVICE auto* of_ranks() const {
     return reinterpret_cast<typename Noise::template OfRank<T>*>(job.cursors) + first_of_rank;

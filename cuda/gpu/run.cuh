@@ -13,7 +13,7 @@
 
 namespace jf::gpu {
 
-// A time of a batch has more than 32 bits: renewal noise may delay work without end.
+// A time of a batch has more than 32 bits, see meet_in_turn.
 struct TimesTooLong {};
 
 template <class Device>
@@ -41,7 +41,7 @@ class Run {
         arena_ticks_(arena_.template allocate<Tick>(plan.arena_ticks(plan.batch))),
         arena_bytes_(arena_.template allocate<std::uint8_t>(plan.arena_bytes(plan.batch))),
         segments_(arena_.template allocate<SegmentState>(plan.segments_in_work(plan.batch))),
-        unfinished_segments_(arena_.template allocate<std::uint32_t>(1)),
+        flag_(arena_.template allocate<std::uint32_t>(1)),
         cursors_(arena_.template allocate<Cursor>(plan.all_cursors(plan.batch))),
         view_(program.view(request.seed)),
         keys_(request.seed) {
@@ -73,7 +73,7 @@ class Run {
     const std::int64_t rows = plan_.rows * count;
     make_loads(count);
     device_.fill(observations_, rows, Observation::empty());
-    if (plan_.tiles.renewal) device_.fill(unfinished_segments_, 1, std::uint32_t{0});
+    if (plan_.tiles.uncertain()) device_.fill(flag_, 1, std::uint32_t{0});
     for (std::size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassJob job{view_,
                         plan_.passes[i],
@@ -94,7 +94,7 @@ class Run {
                         static_cast<int>(plan_.lean_begins[i + 1] - plan_.lean_begins[i]),
                         plan_.lean_window_starts[i],
                         keys_,
-                        unfinished_segments_};
+                        flag_};
       if (job.pass.kind == kTilePass)
         run_tiles(job);
       else if (job.pass.kind == kSegmentPass)
@@ -102,9 +102,9 @@ class Run {
       else
         run_messages(job, i);
     }
-    if (plan_.tiles.renewal) {
+    if (plan_.tiles.uncertain()) {
       std::uint32_t too_long = 0;
-      device_.download(unfinished_segments_, 1, &too_long);
+      device_.download(flag_, 1, &too_long);
       if (too_long != 0) throw TimesTooLong();
     }
     static_assert(sizeof(Observation) == 4 * sizeof(Tick));
@@ -197,19 +197,22 @@ class Run {
                              : find_lean_kernel<Tick, Noise, Network>(),
             noise, network);
     };
-    if (plan_.tiles.list)
-      run_lean(periodic_list(program_, view_.sources.words, plan_.tiles.longest_period()),
-               NoJitter{});
-    else if (plan_.tiles.renewal)
-      run_lean(lean_renewal(program_, view_.sources.words), NoJitter{});
-    else
-      with_noise<Delays::kInStep>(view_, run_lean);
+    const std::uint64_t* const words = view_.sources.words;
+    switch (plan_.tiles.sources) {
+      case kSeveralPeriodic:
+        return run_lean(periodic_list(program_, words, plan_.tiles.longest_period()), NoJitter{});
+      case kOneRenewal:
+        return run_lean(lean_renewal(program_, words), NoJitter{});
+      case kOneRecording:
+        return run_lean(lean_recording(program_, words), NoJitter{});
+      default:
+        with_noise<Delays::kInStep>(view_, run_lean);
+    }
   }
 
   void run_segments(const PassJob& job, std::size_t pass) {
     const TileMap& map = job.pass.map;
-    const SegmentArena arena{arena_ticks_, arena_bytes_, segments_, unfinished_segments_,
-                             plan_.copies(pass)};
+    const SegmentArena arena{arena_ticks_, arena_bytes_, segments_, flag_, plan_.copies(pass)};
     const std::int64_t all = job.tiles(), together = plan_.segments(pass, plan_.batch);
     for (std::int64_t first = 0; first < all; first += together) {
       const std::int64_t count = std::min(together, all - first);
@@ -231,9 +234,9 @@ class Run {
         run(kLoadSegments, 0, map.bits());
         for (std::int32_t i = job.pass.begin; i < job.pass.end; ++i)
           run(kSweepSegments, i, map.bits() - 1);
-        device_.fill(unfinished_segments_, 1, std::uint32_t{0});
+        device_.fill(flag_, 1, std::uint32_t{0});
         run(kEndSweep, 0, 0);
-        device_.download(unfinished_segments_, 1, &left);
+        device_.download(flag_, 1, &left);
         pace_.waited();
         pace_.poll_if_due();
       }
@@ -280,7 +283,7 @@ class Run {
   Tick *maxima_, *arena_ticks_;
   std::uint8_t* arena_bytes_;
   SegmentState* segments_;
-  std::uint32_t* unfinished_segments_;
+  std::uint32_t* flag_;  // segments are unfinished, or times are too long
   Cursor* cursors_;
   ProgramView view_;
   const PhiloxKeys keys_;

@@ -89,7 +89,7 @@ struct Delay {
       case kCountedDelay:
         return on_edge(high, words + table);
       case kSmoothDelay:
-        return distance_from_end(high) < kTail;
+        return in_tail(high);
       default:
         return high - kTail >= kMaxHigh + 1 - 2 * kTail;
     }
@@ -184,8 +184,7 @@ struct Delay {
         if (compact >= 0)
           return compact_smooth<T>(smooth_position(high, distance_from_end(high), kCompactSide),
                                    words + compact);
-        return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMaxHigh,
-                         words + table);
+        return smooth<T>(both_halves(high), words + table);
       case kSampledDelay:
         return sample<T>(samples(words).product(high) >> std::uint64_t{32}, words);
       case kPieceDelay:

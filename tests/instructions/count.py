@@ -22,12 +22,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bench import measure
 from scipy.stats import binom
 
 from instructions import sass
 from jitterfly.case import Case
-from jitterfly.noise import NetworkJitter, PeriodicNoise, RenewalNoise
+from jitterfly.noise import NetworkJitter, PeriodicNoise, RenewalNoise, TraceNoise
 from jitterfly.simulate import simulate
 from jitterfly.units import to_ticks
 
@@ -53,17 +54,24 @@ NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8
           "periodic + jitter": "NS_8PeriodicENS_6Jitter",
           "periodic + delays": "NS_8PeriodicENS_8Messages",
           "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
-LISTS = {"list": "NS0_12PeriodicListE", "renewal": "NS0_11LeanRenewalE"}
+LISTS = {"list": "NS0_12PeriodicListE", "renewal": "NS0_11LeanRenewalE",
+         "recording": "NS0_13LeanRecordingE"}  # fmt: skip
 LEAN_NOISES = NOISES | {noise: f"{name}NS_8NoJitter" for noise, name in LISTS.items()}
+# Gaps of a recording, seconds: a second of them, with a detour of 10 us after each.
+GAPS = np.random.default_rng(1).exponential(1e-3 - 1e-5, 1000)
+STARTS = np.cumsum(GAPS) + 1e-5 * np.arange(len(GAPS))
+RECORDING = TraceNoise(starts=STARTS, durations=np.full(len(GAPS), 1e-5), length=STARTS[-1] + 1e-3)
 # The noise of the benchmark; and four sources that together take as much of the time.
 BENCHMARK = {"periodic": measure.NOISES["periodic"],
              "periodic + jitter": measure.NOISES["+ jitter"],
              "list": [PeriodicNoise(period=1e-3, duration=2.5e-6)] * 4,
-             "renewal": [RenewalNoise(gap=1e-3, duration=1e-5)]}  # fmt: skip
+             "renewal": [RenewalNoise(gap=1e-3, duration=1e-5)],
+             "recording": [RECORDING]}  # fmt: skip
 TOTALS = {"periodic": "periodic noise of the benchmark",
           "periodic + jitter": "periodic + jitter noise of the benchmark",
           "list": "four periodic sources, 1 ms and 2.5 us",
-          "renewal": "renewal noise, 1 ms and 10 us"}  # fmt: skip
+          "renewal": "renewal noise, 1 ms and 10 us",
+          "recording": "a recording, 1 ms and 10 us"}  # fmt: skip
 DRAWS = r"^IMAD\.WIDE\.U32 .*, -0x2daee0ad"  # of Philox
 PROCESSES = 2
 
@@ -191,8 +199,11 @@ def parts(kernels: dict[str, sass.Kernel]) -> dict[str, float]:
             drawing = max(one(f"list_drawsI{letter}E").shortest_cycles(DRAWS)) / 2
             rows[f"{name}: drawing four phases, per rank"] = drawing
         else:
-            drawing = min(one(f"renewal_drawsI{letter}E").shortest_cycles(DRAWS))
-            rows[f"{name}: drawing the first gap, per rank"] = drawing
+            draws = one(f"first_drawsI{letter}{mangled}")
+            drawing: float = min(draws.shortest_cycles(DRAWS))
+            if noise == "recording":
+                drawing += searched() * min(draws.shortest_cycles(r"^LDG"))
+            rows[f"{name}: drawing the first interval, per rank"] = drawing
     for noise in ("no noise", "periodic", "periodic + jitter", *LISTS):
         kernel = one(f"lean_kernelIj{LEAN_NOISES[noise]}")
         name = f"lean, 32 bits, {noise}"
@@ -244,13 +255,15 @@ def benchmark(ranks: int, noise: str) -> Case:
 
 
 def intervals_met(case: Case) -> float:
-    """How many a rank meets in a round of a butterfly under periodic or renewal noise.
+    """How many a rank meets in a round of a butterfly under noise of the benchmark.
 
     As many as begin while the round lasts, wherever the rank is in it.
     """
     periods = [to_ticks(noise.period) for noise in case.noise if isinstance(noise, PeriodicNoise)]
     periods += [noise.gap.mean_ticks() + noise.duration.mean_ticks() for noise in case.noise
                 if isinstance(noise, RenewalNoise)]  # fmt: skip
+    periods += [to_ticks(RECORDING.length) / len(STARTS) for noise in case.noise
+                if isinstance(noise, TraceNoise)]  # fmt: skip
     times = simulate(case, realizations=20, seed=measure.SEED, backend="cpu").ticks
     return sum(float(times.mean()) / period for period in periods) / (case.ranks.bit_length() - 1)
 
@@ -262,13 +275,25 @@ def messages_delayed(case: Case) -> float:
     return float(jitter.survival(case.compiled_steps.costs.transit)[0]) / 2**64
 
 
+def searched() -> float:
+    """How often a warp goes through the search for the first detour of the recording.
+
+    As often as the rank whose search is the longest: a binary one in a cell of the guide, which has
+    two to four of the detours, on average (`Program::append_trace`).
+    """
+    cells = 2 ** int(np.ceil(np.log2(len(STARTS) / 4)))
+    met = np.bincount((STARTS / RECORDING.length * cells).astype(int), minlength=cells)
+    drawn = np.random.default_rng(2).integers(cells, size=(10_000, 32))
+    return float(np.ceil(np.log2(met[drawn].max(axis=1) + 1)).mean())
+
+
 def rank_round(rows: dict[str, float], noise: str) -> float:
     """Instructions of a thread for a rank and a round of that butterfly: one tile, all told.
 
     A warp executes what follows an interval for each four ranks of its threads of which one, in any
     of its 32 threads, has met one; and what follows a delay for all its ranks, if one is delayed.
-    Under a list or renewal noise it goes as often through a rank that has met one as the thread
-    with most of them.
+    Where ranks have states, it goes as often through a rank that has met one as the thread with
+    most of them.
     """
     case = benchmark(LEAN_RANKS, noise)
     rounds, ranks = LEAN_RANKS.bit_length() - 1, LEAN["32"][1]
@@ -277,12 +302,11 @@ def rank_round(rows: dict[str, float], noise: str) -> float:
     moves = several + (single > 0) - 1
     met = intervals_met(case)
     around = f"lean, 32 bits, {noise}: around {{}}, per thread of 16 ranks"
-    first = {"list": "list: drawing four phases", "renewal": "renewal: drawing the first gap"}
-    drawing = (
-        f"lean, 32 bits, {first[noise]}" if noise in first else "lean, 32 bits: drawing a phase"
-    )
+    first = {"list": ", list: drawing four phases"}
+    first |= {name: f", {name}: drawing the first interval" for name in ("renewal", "recording")}
+    drawing = rows[f"lean, 32 bits{first.get(noise, ': drawing a phase')}, per rank"]
     once = (moves * rows["lean, 32 bits: a move of the window, per rank"]
-            + rows[f"{drawing}, per rank"]
+            + drawing
             + several * rows[around.format("four rounds")] / ranks
             + single * rows[around.format("a round")] / ranks)  # fmt: skip
     if noise in LISTS:

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
-// Rounds under several periodic sources, or renewal noise, after which ranks that meet an interval
+// Rounds under noise of which ranks have a state (LeanThread), after which ranks that meet an interval
 // go over it.
 template <class T, class Noise, int kRounds>
 __global__ void __launch_bounds__(kLeanBlock, 2)
@@ -119,13 +119,13 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   thread.template draw_pairs<sizeof(T) == 4>({blockIdx.x, blockIdx.y, true});
 }
 
-// Draws of the first gaps of renewal noise, in a loop over ranks.
-template <class T>
+// Draws of the first intervals of renewal noise or a recording, in a loop over ranks.
+template <class T, class Noise>
 __global__ void __launch_bounds__(kLeanBlock, 2)
-    renewal_draws(const __grid_constant__ PassJob job, const __grid_constant__ LeanRenewal noise) {
+    first_draws(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
   JF_SHARED(Tick, shared);
   constexpr NoJitter kNone;
-  LeanThread<T, LeanRenewal, NoJitter> thread{
+  LeanThread<T, Noise, NoJitter> thread{
       job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.tile.set_register_window(0);
   thread.draw_list({blockIdx.x, blockIdx.y, true});
@@ -244,15 +244,18 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
 #define JF_MEETS(T, Noise, n)                                                                  \
   template __global__ void list_rounds<T, Noise, n>(T*, T, T, const __grid_constant__ PassJob, \
                                                     const __grid_constant__ Noise);
+#define JF_IN_TURN(T, Noise)                                                      \
+  JF_MEETS(T, Noise, 1)                                                           \
+  JF_MEETS(T, Noise, 2)                                                           \
+  template __global__ void first_draws<T, Noise>(const __grid_constant__ PassJob, \
+                                                 const __grid_constant__ Noise);
 #define JF_LIST(T)                                                              \
+  JF_IN_TURN(T, LeanRenewal)                                                    \
+  JF_IN_TURN(T, LeanRecording)                                                  \
   JF_MEETS(T, PeriodicList, 1)                                                  \
   JF_MEETS(T, PeriodicList, 2)                                                  \
-  JF_MEETS(T, LeanRenewal, 1)                                                   \
-  JF_MEETS(T, LeanRenewal, 2)                                                   \
   template __global__ void list_draws<T>(const __grid_constant__ PassJob,       \
-                                         const __grid_constant__ PeriodicList); \
-  template __global__ void renewal_draws<T>(const __grid_constant__ PassJob,    \
-                                            const __grid_constant__ LeanRenewal);
+                                         const __grid_constant__ PeriodicList);
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)
 JF_LIST(std::uint32_t)

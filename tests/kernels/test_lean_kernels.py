@@ -32,6 +32,7 @@ from support.lean_cases import (
     LIMIT32,
     at_the_edge,
     gap_in_the_tail,
+    is_lean_recording,
     is_list,
     kernel,
     latest,
@@ -39,7 +40,9 @@ from support.lean_cases import (
     periodic,
     random_lean_case,
     random_list_case,
+    random_recording_case,
     random_renewal_case,
+    recording_at_the_edge,
     renewal_at_the_edge,
     renewal_beyond_words,
     renewal_with_more_left,
@@ -86,13 +89,26 @@ def test_random_renewal_noise(kernels, most, part):
     assert {STEPS, most} <= set(used)
 
 
-def test_what_is_too_long_for_32_bits_is_run_again(kernels):
-    """Renewal noise may make a time longer than any bound; then the batch is run with 64 bits."""
-    runs = [Run(renewal_at_the_edge(over), count=4, batch=2) for over in (0, 1)]
+@pytest.mark.parametrize("most", [LEAN64, LEAN32])
+@pytest.mark.parametrize("part", range(at_most(4, 1)))
+def test_random_recordings(kernels, most, part):
+    cases = [random_recording_case(random.Random(f"recording {part} {n}"))
+             for n in range(scaled(40, 20))]  # fmt: skip
+    runs = lean_runs(cases, most, part)
+    used = check(kernels, runs)
+    assert used == [kernel(run.case, most, run.limits[0] or 30) for run in runs]
+    assert {STEPS, most} <= set(used)
+
+
+@pytest.mark.parametrize("at_the_edge", [renewal_at_the_edge, recording_at_the_edge])
+def test_what_is_too_long_for_32_bits_is_run_again(kernels, at_the_edge):
+    """Intervals in turn may make a time longer than any bound; the batch is run with 64 bits."""
+    runs = [Run(at_the_edge(over), count=4, batch=2) for over in (0, 1)]
     assert check(kernels, runs) == [LEAN32] * 2  # as planned
     fits, again = (launches(kernels, run) for run in runs)
     assert (fits, again) == (2, 3)
-    larger = replace(renewal_at_the_edge(1), log2_ranks=8)  # whole warps; all their statistics
+    # Whole warps; all their statistics.
+    larger = replace(renewal_at_the_edge(1), log2_ranks=8)
     for statistics in ("all", "max"):
         check(kernels, [Run(larger, count=2, statistics=statistics)])
 
@@ -130,6 +146,7 @@ def test_which_kernel_runs_the_known_cases(kernels):
         kinds = Counter(map(type, case.others))
         lean = kinds.keys() <= {PeriodicNoise, Jitter} and max(kinds.values(), default=0) <= 1
         lean |= len(periodic(case)) == len(case.others) and is_list(periodic(case))
+        lean |= is_lean_recording(case)
         lean &= not case.within and not (case.after and case.cycles > 1)
         if which != STEPS:
             assert lean
@@ -190,7 +207,8 @@ def test_several_tiles_in_a_block(kernels, log2_ranks):
                         for names in (("butterfly", "fresh"), ("after", "none"),
                                       ("after", "fresh, jitter"),
                                       ("butterfly", "two periodic"),
-                                      ("butterfly", "gaps"))])  # fmt: skip
+                                      ("butterfly", "gaps"),
+                                      ("after", "trace"))])  # fmt: skip
 
 
 LARGE = [(9, REAL_LIMITS), (12, REAL_LIMITS), (13, REAL_LIMITS), (14, REAL_LIMITS), (13, (10, 3)),
@@ -206,10 +224,11 @@ def test_large_tiles(kernels, log2_ranks, limits, most):
     cases.append(make("after", "fresh, jitter", log2_ranks, **quiet))
     cases.append(make("after", "two periodic", log2_ranks, **quiet))
     cases.append(make("after", "gaps, nodes", log2_ranks, **quiet))
+    cases.append(make("after", "trace, nodes", log2_ranks, **quiet))
     runs = [Run(case, limits=limits, most=most, order=number % ORDERS)
             for number, case in enumerate(cases)]  # fmt: skip
     runs.append(replace(runs[0], order=2, statistics="max"))  # by warps
-    assert check(kernels, runs) == [most] * 6
+    assert check(kernels, runs) == [most] * 7
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])
@@ -276,11 +295,10 @@ def sensitive_runs():
     jitter = Jitter(LIMIT32 // 3, (2**63,))
     case = EngineCase(6, Costs(0, 0, 2, 0, work=0, forward=0), jitter=jitter)
     runs.append(Run(case, count=4))
-    runs += [run for most in (LEAN32, LEAN64)
-             for run in lean_runs([random_list_case(rng) for _ in range(30)], most)]  # fmt: skip
     runs += runs_of_lists()
-    runs += [run for most in (LEAN32, LEAN64)
-             for run in lean_runs([random_renewal_case(rng) for _ in range(30)], most)]  # fmt: skip
+    for random_case in (random_list_case, random_renewal_case, random_recording_case):
+        for most in (LEAN32, LEAN64):
+            runs += lean_runs([random_case(rng) for _ in range(30)], most)
     cases = [renewal_beyond_words(), renewal_with_more_left(), gap_in_the_tail(rng)]
     runs += [Run(case) for case in cases]
     late = PeriodicNoise(PERIODIC.period * 10**6, PERIODIC.duration)

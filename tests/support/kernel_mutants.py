@@ -42,7 +42,7 @@ WATCHED = {
 def lean_errors():
     """Names, and what to replace where by what, `REMOVED` being the number of the error."""
     kernel_, host, noise = "gpu/lean_kernel.cuh", "gpu/lean.h", "noise/periodic.h"
-    list_, renewal = "gpu/periodic_list.h", "gpu/lean_intervals.h"
+    list_, in_turn = "gpu/periodic_list.h", "gpu/lean_intervals.h"
     moves = f"{BARRIER}\n    set_register_window(start);"
     off = "(removed == REMOVED ? 1 : 0)"
     return {
@@ -205,39 +205,59 @@ def lean_errors():
             "if (needed <= time || removed == REMOVED) return time;",
         ),
         "an interval of renewal noise that lasts at time 0": (
-            renewal,
+            in_turn,
             "(inside ? duration : 0)",
             "(inside && removed != REMOVED ? duration : 0)",
         ),
-        "work begun inside an interval of renewal noise": (
-            renewal,
+        "work begun inside one of the intervals in turn": (
+            in_turn,
             "static_cast<Tick>(end - work);",
             "static_cast<Tick>(removed == REMOVED ? 0 : end - work);",
         ),
         "the number of a gap": (
-            renewal,
+            in_turn,
             "++c.index;",
             "if (removed != REMOVED) ++c.index;",
         ),
         "the node of a rank": (
-            renewal,
-            "nodes.of_rank(rank)",
-            "(removed == REMOVED ? rank : nodes.of_rank(rank))",
+            in_turn,
+            "0, static_cast<std::uint32_t>(nodes.of_rank(rank))",
+            "0, static_cast<std::uint32_t>(removed == REMOVED ? rank : nodes.of_rank(rank))",
         ),
         "a gap in the tail": (
-            renewal,
-            "distance_from_end(high) < kTail;",
-            "distance_from_end(high) < kTail && removed != REMOVED;",
+            in_turn,
+            "in_tail(high) ? u :",
+            "in_tail(high) && removed != REMOVED ? u :",
         ),
         "what is left of an interval": (
-            renewal,
+            in_turn,
             "word <= static_cast<std::uint64_t>(duration.value);",
             "removed == REMOVED || word <= static_cast<std::uint64_t>(duration.value);",
         ),
         "a time of more than 32 bits": (
-            renewal,
+            in_turn,
             "fits = done < kRelativeEnd;",
             "fits = done < kRelativeEnd || removed == REMOVED;",
+        ),
+        "the node of a rank with a recording": (
+            in_turn,
+            "node = static_cast<std::uint32_t>(nodes.of_rank(rank))",
+            "node = static_cast<std::uint32_t>(removed == REMOVED ? rank : nodes.of_rank(rank))",
+        ),
+        "given offsets": (
+            in_turn,
+            "trace.offsets >= 0",
+            "trace.offsets >= 0 && removed != REMOVED",
+        ),
+        "what follows the last interval of a recording": (
+            in_turn,
+            "index == static_cast<I>(trace.count)",
+            "removed != REMOVED && index == static_cast<I>(trace.count)",
+        ),
+        "the longest interval of a recording": (
+            in_turn,
+            "longest = std::max(longest,",
+            "longest = std::max(removed == REMOVED ? Tick{0} : longest,",
         ),
         "threads without a tile": (
             kernel_,

@@ -3,7 +3,7 @@
 import random
 from dataclasses import replace
 
-from reference import Costs, Jitter, PeriodicNoise, RenewalNoise, Stationary, philox
+from reference import Costs, Jitter, PeriodicNoise, RenewalNoise, Stationary, TraceNoise, philox
 from reference.cases import EngineCase
 from reference.delays import CELLS, MOST, Constant, Smooth
 from reference.noise import MAX, MIN
@@ -12,7 +12,7 @@ from support.kernel_cases import smooth
 
 LIMIT32, FEW = 2**31, 64  # cuda/gpu: kRelativeEnd, kMaxIntervals
 LISTED = 4  # kMostListed
-LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; kLongest of gpu/lean_intervals.h
+LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; of gpu/lean_intervals.h
 LONGEST = 2**61  # longer times are none of the engine's
 
 
@@ -46,6 +46,8 @@ def latest(case):
     if is_lean_renewal(case):
         [noise] = case.sources
         start = noise.duration.ticks * (LIKELY + (noise.stationary is not None))
+    if is_lean_recording(case):
+        start = longest_interval(case.sources[0]) * (LIKELY + 1)
     return start + case.cycles * cycle
 
 
@@ -79,21 +81,43 @@ def is_lean_renewal(case):
     return noise.duration.ticks <= LONGEST_INTERVAL
 
 
+def is_lean_recording(case):
+    """Whether the one source is a recording that the kernel takes."""
+    if len(case.sources) != 1 or not isinstance(case.sources[0], TraceNoise):
+        return False
+    [noise] = case.sources
+    always = (noise.begin, noise.end, noise.hosts, noise.bursts) == (MIN, MAX, None, None)
+    return always and longest_interval(noise) <= LONGEST_INTERVAL
+
+
+def longest_interval(noise):
+    return max(end - begin for begin, end in noise.pieces)
+
+
+def usual_distance(case):
+    """From an interval to the next, of renewal noise or a recording; else None."""
+    if is_lean_renewal(case):
+        return case.sources[0].gap(2**63)
+    if is_lean_recording(case):
+        return case.sources[0].length // len(case.sources[0].pieces)
+    return None
+
+
 def kernel(case, most=2, bits=30):
     """The number, up to `most`, of the kernel for a case whose tiles have at most 2^bits ranks."""
     bits = min(bits, case.log2_ranks)
     if case.within or (case.after and case.costs.forward):
         return 0
-    noises = periodic(case)
+    noises, distance = periodic(case), usual_distance(case)
     if (
         case.others
-        and not is_lean_renewal(case)
+        and distance is None
         and (len(noises) < len(case.sources) or not is_list(noises))
     ):
         return 0
     if case.after and case.cycles > 1:
         return 0
-    if is_lean_renewal(case) and latest(case) // FEW >= case.sources[0].gap(2**63):
+    if distance is not None and latest(case) // FEW >= distance:
         return 0
     if latest(case) >= LONGEST or sum(latest(case) // noise.period for noise in noises) >= FEW:
         return 0
@@ -271,3 +295,37 @@ def random_renewal_case(rng, largest_log2=9):
     during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
     nodes = rng.choice([1, 1, 1, min(2, case.ranks), min(3, case.ranks), case.ranks])
     return replace(case, others=(RenewalNoise(gap, duration, start, nodes, *during),))
+
+
+def random_recording_case(rng, largest_log2=9):
+    """A recording of one to dozens of detours, hardly any to dense; at times in a window."""
+    case = replace(random_lean_case(rng, largest_log2), jitter=None, periodic=None)
+    distance = max(2, latest(case) // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100]))
+    pieces, at = [], rng.choice([0, rng.randint(0, distance)])
+    longest = max(1, rng.choice([1, distance // 50, distance // 2, 2 * distance]))
+    for _ in range(rng.choice([1, 2, rng.randint(3, 60)])):
+        pieces.append((at, at + rng.randint(1, longest)))
+        at = pieces[-1][1] + rng.choice([1, rng.randint(1, 2 * distance)])
+    busy = sum(end - begin for begin, end in pieces)
+    length = max(at - 1, busy + 1)
+    offsets, node_ranks = None, rng.choice([1, 1, min(2, case.ranks), min(3, case.ranks)])
+    if rng.random() < 0.3:
+        ends = [end for piece in pieces for end in piece if end < length]
+        offsets = tuple(rng.choice([*ends, rng.randrange(length)]) for _ in range(case.ranks))
+        node_ranks = 1
+    during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
+    window = (MIN, MAX) if rng.random() < 0.9 else (0, MAX)
+    noise = TraceNoise(tuple(pieces), length, offsets, node_ranks, *during, *window)
+    return replace(case, others=(noise,))
+
+
+def recording_at_the_edge(over):
+    """A case of which all ranks work until the last time of 32 bits, or `over` ticks longer."""
+    hits, duration = 19, LIMIT32 // 40
+    gap = (LIMIT32 - hits * duration) // (hits + 1) + 1
+    work = LIMIT32 - 1 + over - (hits + 1) * duration  # all times have the longest interval added
+    assert hits * gap < work <= (hits + 1) * gap
+    pieces = tuple((gap + k * (gap + duration), gap + k * (gap + duration) + duration)
+                   for k in range(hits))  # fmt: skip
+    noise = TraceNoise(pieces, 2 * LIMIT32, (0,) * 16, in_communication=False)
+    return EngineCase(4, Costs(0, 0, 1, 1, work=work, forward=0), others=(noise,))
