@@ -52,8 +52,8 @@ struct BatchPlan {
         rows(program.rows) {
     cursors = program.cursors_per_rank() * ranks;
     static_assert(sizeof(Begins<Tick>) == sizeof(Cursor));
-    static_assert(sizeof(LeanRenewal::OfRank<Tick>) == sizeof(Cursor));
-    static_assert(sizeof(LeanRecording::OfRank<Tick>) <= sizeof(Cursor));
+    static_assert(sizeof(LeanRenewal::RankState<Tick>) == sizeof(Cursor));
+    static_assert(sizeof(LeanRecording::RankState<Tick>) <= sizeof(Cursor));
     if (tiles.states()) cursors = ranks;
     if (program.loads != nullptr) {
       loads = program.loads->table_size();

@@ -9,25 +9,19 @@
 
 namespace jf::gpu {
 
-// How long an interval lasts, and the time from its end to the next one.
-struct IntervalAndGap {
-  Tick duration, gap;
-};
-
 // Moves `end` of work without noise over the intervals that begin before the work is done, the
-// first of them at `next`, and `next` behind them. following() tells them in turn. They may be as
-// close as one likes, so no bound of times is certain. False: the time is too long for 32 bits, and
-// no result of the batch is of use.
-template <class T, class Following>
-JF_HD bool meet_in_turn(T& next, T& end, T work, Following&& following) {
+// first of them at `next`, and `next` behind them. duration() tells how long it lasts, gap() how
+// long it is from there to the one that follows. They may be as close as one likes, so no bound of
+// times is certain. False: the time is too long for 32 bits, and no result of the batch is of use.
+template <class T, class Duration, class Gap>
+JF_HD bool meet_in_turn(T& next, T& end, T work, Duration&& duration, Gap&& gap) {
   const auto since = static_cast<Tick>(end - work);  // of intervals, what ended before adds nothing
   Tick begin = static_cast<Tick>(next), done = static_cast<Tick>(end);
   bool fits = true;
   do {
-    const IntervalAndGap interval = following();
-    const Tick until = begin + interval.duration;
+    const Tick until = begin + duration();
     done += later(until, since) - later(begin, since);
-    begin = until + interval.gap;
+    begin = until + gap();
     if constexpr (sizeof(T) < sizeof(Tick)) fits = done < kRelativeEnd;
   } while (fits && done > begin);
   end = static_cast<T>(done);
@@ -35,11 +29,24 @@ JF_HD bool meet_in_turn(T& next, T& end, T work, Following&& following) {
   return fits;
 }
 
+// The last block of Philox of a thread that draws for rank after rank, of which two share one.
+struct LastBlock {
+  std::uint32_t number = ~0u;  // of none
+  Pair<std::uint64_t> u{};
+
+  JF_HD std::uint64_t of(const PhiloxKeys& keys, std::uint32_t purpose, std::uint32_t node,
+                         std::uint32_t realization) {
+    if (number != node >> 1) u = only_uniform_pair(keys, purpose, node >> 1, realization);
+    number = node >> 1;
+    return (node & 1) != 0 ? u.odd : u.even;
+  }
+};
+
 struct LeanRenewal {
   // The first interval that the work of a rank has not passed yet: when it begins, and its number;
   // and what the rank draws with. In global memory, see Begins.
   template <class T>
-  struct alignas(16) OfRank {
+  struct alignas(16) RankState {
     T next;
     std::uint32_t index, key, realization;
 
@@ -55,8 +62,8 @@ struct LeanRenewal {
 
   // An interval that lasts at time 0 began before it. `base`: of all times.
   template <class T>
-  JF_HD T start(OfRank<T>& c, const PhiloxKeys& keys, std::uint32_t realization, Tick rank,
-                Tick base) const {
+  JF_HD T start(RankState<T>& c, LastBlock&, const PhiloxKeys& keys, std::uint32_t realization,
+                Tick rank, Tick base) const {
     c = {0, 0, static_cast<std::uint32_t>(nodes.of_rank(rank)), realization};
     const Pair<std::uint64_t> u = draw(c, first_purpose, keys);
     const bool inside = stationary && u.even < share;
@@ -66,26 +73,28 @@ struct LeanRenewal {
 
   // As PeriodicList::meet.
   template <class T>
-  JF_HD bool meet(OfRank<T>& c, T& next, T& end, T work, const PhiloxKeys& keys) const {
-    const bool fits = meet_in_turn(next, end, work, [&] {
+  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys& keys) const {
+    const auto gap = [&] {
       ++c.index;
-      return IntervalAndGap{duration, drawn(draw(c, purpose, keys).even, gaps)};
-    });
+      return drawn(draw(c, purpose, keys).even, gaps);
+    };
+    const bool fits = meet_in_turn(next, end, work, [&] { return duration; }, gap);
     c.next = next;
     return fits;
   }
 
  private:
   template <class T>
-  JF_HD static Pair<std::uint64_t> draw(const OfRank<T>& c, std::uint32_t purpose,
+  JF_HD static Pair<std::uint64_t> draw(const RankState<T>& c, std::uint32_t purpose,
                                         const PhiloxKeys& keys) {
     const Words r = philox4x32_10({{c.index, purpose, c.key, c.realization}}, keys);
     return {r.w[0] | std::uint64_t{r.w[1]} << 32, r.w[2] | std::uint64_t{r.w[3]} << 32};
   }
-  // What Delay::of gives.
+  // What Delay::of gives. Outside the tails the high half stands for all bits. (Shifts by 64
+  // bits, as of Delay, take four instructions more.)
   JF_HD static Tick drawn(std::uint64_t u, const std::uint64_t* table) {
     const std::uint64_t high = u >> 32;
-    return smooth<Tick>(in_tail(high) ? u : both_halves(high), table);
+    return smooth<Tick>(in_tail(high) ? u : high << 32 | (high >> 31) * kMaxHigh, table);
   }
 };
 
@@ -93,7 +102,7 @@ struct LeanRenewal {
 struct LeanRecording {
   // The first interval that the work of a rank has not passed yet: when it begins, and its index.
   template <class T>
-  struct alignas(16) OfRank {
+  struct alignas(16) RankState {
     T next;
     std::uint32_t index;
 
@@ -106,39 +115,40 @@ struct LeanRecording {
 
   // An interval that lasts at time 0 began before it. `base`: of all times.
   template <class T>
-  JF_HD T start(OfRank<T>& c, const PhiloxKeys& keys, std::uint32_t realization, Tick rank,
-                Tick base) const {
+  JF_HD T start(RankState<T>& c, LastBlock& block, const PhiloxKeys& keys,
+                std::uint32_t realization, Tick rank, Tick base) const {
     const auto length = static_cast<std::uint64_t>(trace.length);
     const auto node = static_cast<std::uint32_t>(nodes.of_rank(rank));
     const std::uint64_t offset =
-        trace.offsets >= 0
-            ? words[trace.offsets + rank]
-            : scale64(only_uniform64(keys, trace.purpose, node, realization), length);
+        trace.offsets >= 0 ? words[trace.offsets + rank]
+                           : scale64(block.of(keys, trace.purpose, node, realization), length);
     const std::uint64_t index = trace.search<false>(offset, words);
     const auto since = static_cast<Tick>(trace.begin_of(index, words) - offset);
-    c = {narrow<T>(base + since), kept(index)};
+    c = {narrow<T>(base + since), kept(static_cast<Tick>(index))};
     return c.next;
   }
 
   // As PeriodicList::meet.
   template <class T>
-  JF_HD bool meet(OfRank<T>& c, T& next, T& end, T work, const PhiloxKeys&) const {
-    const bool fits = meet_in_turn(next, end, work, [&] {
-      const std::uint64_t* const at = words + trace.table + 2 * Tick{c.index};
-      const IntervalAndGap interval{static_cast<Tick>(at[3] - at[1]),
-                                    static_cast<Tick>(at[2] - at[0])};
+  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys&) const {
+    const auto at = [&](int place) {
+      return static_cast<Tick>(words[trace.table + 2 * Tick{c.index} + place]);
+    };
+    const auto duration = [&] { return at(3) - at(1); };
+    const auto gap = [&] {
+      const Tick found = at(2) - at(0);
       c.index = kept(Tick{c.index} + 1);
-      return interval;
-    });
+      return found;
+    };
+    const bool fits = meet_in_turn(next, end, work, duration, gap);
     c.next = next;
     return fits;
   }
 
  private:
   // Behind the last interval comes the first one.
-  template <class I>
-  JF_HD std::uint32_t kept(I index) const {
-    return static_cast<std::uint32_t>(index == static_cast<I>(trace.count) ? 0 : index);
+  JF_HD std::uint32_t kept(Tick index) const {
+    return static_cast<std::uint32_t>(index == trace.count ? 0 : index);
   }
 };
 

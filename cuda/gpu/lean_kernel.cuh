@@ -97,8 +97,6 @@ struct LeanTile {
     });
   }
 
-  JF_DEVICE static T narrow(Tick next) { return gpu::narrow<T>(next); }
-
   // After work: `time` is its end without noise. Nearly all ranks are done by their next interval,
   // and have met none; four are asked at a time. All times differ from those of the model by one
   // constant, which does not matter for periodic noise.
@@ -156,9 +154,9 @@ struct LeanThread {
   using Tile = LeanTile<T, Noise>;
   static constexpr int kBits = Tile::kBits, kRanks = Tile::kRanks;
   static constexpr bool kRelative = sizeof(T) < sizeof(Tick);
-  // Ranks have state of their own (`of_rank`) in global memory.
+  // Ranks have states of their own in global memory (Begins, LeanRenewal, LeanRecording).
   static constexpr bool kSeveral = std::is_same_v<Noise, PeriodicList>;
-  static constexpr bool kList = requires { typename Noise::template OfRank<T>; };
+  static constexpr bool kStates = requires { typename Noise::template RankState<T>; };
 
   const PassJob& job;
   const Noise& noise;
@@ -168,8 +166,8 @@ struct LeanThread {
   // event unless the draws are undecided.
   std::uint64_t delayed = 0;
   unsigned undecided = 0;
-  int drawn = 0;                   // the operation that was the last kLeanDraw
-  std::int64_t first_of_rank = 0;  // where the tile's ranks start in `of_ranks`
+  int drawn = 0;                 // the operation that was the last kLeanDraw
+  std::int64_t first_state = 0;  // where the tile's ranks start in `states`
 
   JF_DEVICE int tile_bits() const { return job.pass.map.bits(); }
 
@@ -230,7 +228,7 @@ struct LeanThread {
       Tick t = 0;
       if (later) t = static_cast<Tick>(tile.shared_time(address)) - job.lean.base;
       if (later || noise.stationary) noise.seek(next, t);
-      tile.shared_next(address) = tile.narrow(next + job.lean.base);
+      tile.shared_next(address) = narrow<T>(next + job.lean.base);
     }
   }
 
@@ -252,13 +250,13 @@ struct LeanThread {
   template <bool kShort>
   JF_DEVICE static T scaled(std::uint64_t u, const Periodic& source) {
     if constexpr (kShort) return scale64_short(u, static_cast<std::uint32_t>(source.period));
-    return Tile::narrow(source.template scaled<Tick>(u));
+    return narrow<T>(source.template scaled<Tick>(u));
   }
 
   // --- Several sources, renewal noise, or a recording.
 
-  JF_DEVICE auto* of_ranks() const {
-    return reinterpret_cast<typename Noise::template OfRank<T>*>(job.cursors) + first_of_rank;
+  JF_DEVICE auto* states() const {
+    return reinterpret_cast<typename Noise::template RankState<T>*>(job.cursors) + first_state;
   }
   // The compiler would compute it again and again.
   JF_DEVICE static std::int64_t kept(std::int64_t index) {
@@ -268,8 +266,8 @@ struct LeanThread {
     return index;
   }
 
-  // draw_intervals for them; also `of_ranks`.
-  JF_DEVICE void draw_list(const Location& location) const {
+  // draw_intervals for them; also `states`.
+  JF_DEVICE void draw_states(const Location& location) const {
     if constexpr (kSeveral) {
       if (noise.quick && tile.shift == 0 && job.pass.map.low_bits > 0) {
         if (kRelative && noise.all_short) return draw_pairs<kRelative>(location);
@@ -279,21 +277,22 @@ struct LeanThread {
     const std::uint32_t number =
         job.first_realization + static_cast<std::uint32_t>(location.realization);
     const Tick base = job.pass.map.base(location.tile);
+    [[maybe_unused]] LastBlock block;
 #pragma unroll 1
     for (int e = 0; e < kRanks; ++e) {
       const unsigned place = offset(local(e));
-      T next = Tile::narrow(kNever);
+      T next = narrow<T>(kNever);
       if constexpr (kSeveral) {
 #pragma unroll 1
         for (int j = 0; j < kMostListed; ++j) {
-          T begin = Tile::narrow(kNever);
+          T begin = narrow<T>(kNever);
           if (j < noise.count)
-            begin = Tile::narrow(noise.first(j, job.keys, number, base + place) + job.lean.base);
-          of_ranks()[place].of[j] = begin;
+            begin = narrow<T>(noise.first(j, job.keys, number, base + place) + job.lean.base);
+          states()[place].of[j] = begin;
           next = earlier(next, begin);
         }
       } else {
-        next = noise.template start<T>(of_ranks()[place], job.keys, number, base + place,
+        next = noise.template start<T>(states()[place], block, job.keys, number, base + place,
                                        job.lean.base);
       }
       tile.shared_next(tile.address_of(e)) = next;
@@ -313,15 +312,15 @@ struct LeanThread {
       Begins<T> even, odd;
 #pragma unroll
       for (int j = 0; j < kMostListed; ++j) {
-        even.of[j] = odd.of[j] = Tile::narrow(kNever);
+        even.of[j] = odd.of[j] = narrow<T>(kNever);
         if (j >= noise.count) continue;
         const auto u = only_uniform_pair(job.keys, noise.purposes[j], (base + place) >> 1, number);
         const Periodic& source = noise.sources[j];
         even.of[j] = scaled<kShort>(u.even, source);
         odd.of[j] = scaled<kShort>(u.odd, source);
       }
-      of_ranks()[place] = even;
-      of_ranks()[place + 1] = odd;
+      states()[place] = even;
+      states()[place + 1] = odd;
       tile.shared_next(tile.address_of(e)) = even.soonest();
       tile.shared_next(tile.address_of(e + 1)) = odd.soonest();
     }
@@ -329,7 +328,7 @@ struct LeanThread {
 
   // After work, as apply_noise of the tile. Those ranks that meet an interval go over what they
   // meet one by one. Meanwhile the thread has its times in shared memory, see compute_delayed.
-  JF_DEVICE void apply_list(T work) {
+  JF_DEVICE void apply_with_states(T work) {
     bool any_met = false;
 #pragma unroll
     for (int e = 0; e < kRanks; ++e) any_met |= tile.time[e] > tile.next[e];
@@ -345,12 +344,12 @@ struct LeanThread {
       const int e = static_cast<int>(floor_log2(met));
       met ^= 1u << e;
       const unsigned address = tile.address_of(e);
-      const std::int64_t place = kept(first_of_rank + offset(local(e)));
-      auto& stored = (of_ranks() - first_of_rank)[place];
-      auto of_rank = stored;
+      const std::int64_t place = kept(first_state + offset(local(e)));
+      auto& stored = (states() - first_state)[place];
+      auto state = stored;
       T next = tile.shared_next(address), end = tile.shared_time(address);
-      if (!noise.meet(of_rank, next, end, work, job.keys)) *job.too_long = 1;
-      stored = of_rank;
+      if (!noise.meet(state, next, end, work, job.keys)) *job.too_long = 1;
+      stored = state;
       tile.shared_next(address) = next;
       tile.shared_time(address) = end;
     }
@@ -360,8 +359,8 @@ struct LeanThread {
     });
   }
   JF_DEVICE void apply_noise(T work) {
-    if constexpr (kList)
-      apply_list(work);
+    if constexpr (kStates)
+      apply_with_states(work);
     else
       tile.apply_noise(work);
   }
@@ -369,9 +368,8 @@ struct LeanThread {
   JF_DEVICE void load() {
     tile.set_register_window(job.lean_window_start);
     const Location location = locate();
-    if constexpr (kList)
-      first_of_rank =
-          kept(location.realization * job.rank_stride + job.pass.map.base(location.tile));
+    if constexpr (kStates)
+      first_state = kept(location.realization * job.rank_stride + job.pass.map.base(location.tile));
     if (job.pass.load) {
       const Tick* memory = job.sent_between + location.realization * job.rank_stride +
                            job.pass.map.base(location.tile);
@@ -381,8 +379,8 @@ struct LeanThread {
         if constexpr (!Tile::kNoiseFree) {
           if constexpr (kRelative)
             tile.shared_next(address) = static_cast<T>(packed >> 32);
-          else if constexpr (kList)
-            tile.shared_next(address) = of_ranks()[offset].soonest();
+          else if constexpr (kStates)
+            tile.shared_next(address) = states()[offset].soonest();
           else
             tile.shared_time(address) = tile.time[e];
         }
@@ -392,15 +390,15 @@ struct LeanThread {
       for (int e = 0; e < kRanks; ++e) tile.time[e] = static_cast<T>(job.lean.base);
     }
     if constexpr (!Tile::kNoiseFree) {
-      if constexpr (kList) {
-        if (!job.pass.load && location.active) draw_list(location);
+      if constexpr (kStates) {
+        if (!job.pass.load && location.active) draw_states(location);
       } else if (!kRelative || !job.pass.load) {
         draw_intervals(location);
       }
       tile.each_address([&](int e, unsigned address) {
         tile.next[e] = tile.shared_next(address);
         // A thread without a tile shares the begins of another one, and must not move them.
-        if (kList && !location.active) tile.next[e] = Tile::narrow(kNever);
+        if (kStates && !location.active) tile.next[e] = narrow<T>(kNever);
       });
     }
   }

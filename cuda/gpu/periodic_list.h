@@ -24,7 +24,7 @@ struct alignas(16) Begins {
 
 struct PeriodicList {
   template <class T>
-  using OfRank = Begins<T>;
+  using RankState = Begins<T>;
 
   std::int32_t count;
   std::int32_t quick;      // each rank draws its own phases, and no interval may last at time 0

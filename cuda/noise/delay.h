@@ -184,7 +184,8 @@ struct Delay {
         if (compact >= 0)
           return compact_smooth<T>(smooth_position(high, distance_from_end(high), kCompactSide),
                                    words + compact);
-        return smooth<T>(both_halves(high), words + table);
+        return smooth<T>(high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMaxHigh,
+                         words + table);
       case kSampledDelay:
         return sample<T>(samples(words).product(high) >> std::uint64_t{32}, words);
       case kPieceDelay:

@@ -21,11 +21,6 @@ template <class U>
 JF_HD auto in_tail(U high) {
   return distance_from_end(high) < kTail;
 }
-// The 64 bits that a high half stands for outside the tails of a smooth delay.
-template <class U>
-JF_HD U both_halves(U high) {
-  return high << std::uint64_t{32} | (high >> std::uint64_t{31}) * kMaxHigh;
-}
 
 // A cell of a table, and the argument of the line that gives the delays of the cell.
 template <class U>

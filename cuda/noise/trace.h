@@ -65,17 +65,19 @@ struct Trace {
   template <bool kIdle, class U>
   JF_HD U search(U t, const std::uint64_t* words) const {
     const Pair<U> range = searched<kIdle>(t, words);
-    U i = range.even, end = range.odd;
     if constexpr (sizeof(U) > sizeof(std::uint64_t)) {
-      return first_above(words + table, i, end, t, kIdle);
+      return first_above(words + table, range.even, range.odd, t, kIdle);
     } else {
-      // Twice or so: a cell has a few intervals on average. But these may crowd.
-      while (any(i < end)) {
-        const U middle = (i + end) >> 1;
-        const U at = kIdle ? idle_before(middle, words) : end_of(middle, words);
-        const auto passed = (i < end) & (at <= t);
-        i = select(passed, middle + 1u, i);
-        end = select(passed, end, middle);
+      // Twice or so: a cell has a few intervals on average. But these may crowd. Indices have 32
+      // bits, of which a GPU takes one instruction in place of two.
+      auto i = static_cast<std::uint32_t>(range.even), end = static_cast<std::uint32_t>(range.odd);
+      while (i < end) {
+        const std::uint32_t middle = (i + end) >> 1;
+        const U at = kIdle ? idle_before(U{middle}, words) : end_of(U{middle}, words);
+        if (at <= t)
+          i = middle + 1;
+        else
+          end = middle;
       }
       return i;
     }

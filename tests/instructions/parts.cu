@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   }
 }
 
-// Rounds under noise of which ranks have a state (LeanThread), after which ranks that meet an interval
-// go over it.
+// Rounds under noise of which ranks have a state (LeanThread), after which ranks that meet an
+// interval go over it.
 template <class T, class Noise, int kRounds>
 __global__ void __launch_bounds__(kLeanBlock, 2)
     list_rounds(T* data, T transit, T work, const __grid_constant__ PassJob job,
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
   const auto round = [&]<int kRound>(std::integral_constant<int, kRound>) {
     if constexpr (kRound < kRounds) {
       tile.template exchange_over<1 << kRound % Thread::kBits>(work, in_time);
-      thread.apply_list(work);
+      thread.apply_with_states(work);
     }
   };
   [&]<int... kRound>(std::integer_sequence<int, kRound...>) {
@@ -125,10 +125,11 @@ __global__ void __launch_bounds__(kLeanBlock, 2)
     first_draws(const __grid_constant__ PassJob job, const __grid_constant__ Noise noise) {
   JF_SHARED(Tick, shared);
   constexpr NoJitter kNone;
+  if constexpr (requires { noise.trace; }) __builtin_assume(noise.trace.offsets < 0);
   LeanThread<T, Noise, NoJitter> thread{
       job, noise, kNone, {0, 0, reinterpret_cast<char*>(shared), 0, 0, {}, {}}};
   thread.tile.set_register_window(0);
-  thread.draw_list({blockIdx.x, blockIdx.y, true});
+  thread.draw_states({blockIdx.x, blockIdx.y, true});
 }
 
 // Noise of one realization, which acts on messages.
@@ -249,12 +250,12 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
   JF_MEETS(T, Noise, 2)                                                           \
   template __global__ void first_draws<T, Noise>(const __grid_constant__ PassJob, \
                                                  const __grid_constant__ Noise);
-#define JF_LIST(T)                                                              \
-  JF_IN_TURN(T, LeanRenewal)                                                    \
-  JF_IN_TURN(T, LeanRecording)                                                  \
-  JF_MEETS(T, PeriodicList, 1)                                                  \
-  JF_MEETS(T, PeriodicList, 2)                                                  \
-  template __global__ void list_draws<T>(const __grid_constant__ PassJob,       \
+#define JF_LIST(T)                                                        \
+  JF_IN_TURN(T, LeanRenewal)                                              \
+  JF_IN_TURN(T, LeanRecording)                                            \
+  JF_MEETS(T, PeriodicList, 1)                                            \
+  JF_MEETS(T, PeriodicList, 2)                                            \
+  template __global__ void list_draws<T>(const __grid_constant__ PassJob, \
                                          const __grid_constant__ PeriodicList);
 JF_LEAN(std::uint32_t)
 JF_LEAN(Tick)

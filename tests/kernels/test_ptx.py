@@ -60,6 +60,7 @@ from support.lean_cases import (
     on_the_edge,
     random_lean_case,
     random_list_case,
+    random_recording_case,
     random_renewal_case,
 )
 from support.message_cases import (
@@ -223,6 +224,7 @@ def runs_of_the_lean_kernel(limits=(LEAN32, LEAN64)):
     cases = [random_lean_case(random.Random(f"ptx {number}")) for number in range(60)]
     cases += [random_list_case(random.Random(f"ptx {number}")) for number in range(30)]
     cases += [random_renewal_case(random.Random(f"ptx {number}")) for number in range(30)]
+    cases += [random_recording_case(random.Random(f"ptx {number}")) for number in range(30)]
     runs = [run for most in limits for run in with_few_realizations(lean_runs(cases, most))]
     # Draws whose low half decides.
     rng = random.Random("ptx edge")

@@ -105,9 +105,9 @@ def lean_errors():
         ),
         "a late interval": (
             kernel_,
-            "return Tile::narrow(source.template scaled<Tick>(u));",
+            "return narrow<T>(source.template scaled<Tick>(u));",
             "return removed == REMOVED ? static_cast<T>(source.template scaled<Tick>(u))"
-            " : Tile::narrow(source.template scaled<Tick>(u));",
+            " : narrow<T>(source.template scaled<Tick>(u));",
         ),
         "the send after what is observed": (
             "gpu/lean.h",
@@ -161,8 +161,8 @@ def lean_errors():
         ),
         "begins of threads without a tile": (
             kernel_,
-            "if (kList && !location.active)",
-            "if (kList && !location.active && removed != REMOVED)",
+            "if (kStates && !location.active)",
+            "if (kStates && !location.active && removed != REMOVED)",
         ),
         "noise that overlaps": (
             list_,
@@ -181,8 +181,8 @@ def lean_errors():
         ),
         "begins after a pass": (
             kernel_,
-            "of_ranks()[offset].soonest();",
-            "(removed == REMOVED ? of_ranks()[0].soonest() : of_ranks()[offset].soonest());",
+            "states()[offset].soonest();",
+            "(removed == REMOVED ? states()[0].soonest() : states()[offset].soonest());",
         ),
         "draws of each source": (
             kernel_,
@@ -251,8 +251,8 @@ def lean_errors():
         ),
         "what follows the last interval of a recording": (
             in_turn,
-            "index == static_cast<I>(trace.count)",
-            "removed != REMOVED && index == static_cast<I>(trace.count)",
+            "return index == static_cast<std::uint32_t>(trace.count)",
+            "return removed != REMOVED && index == static_cast<std::uint32_t>(trace.count)",
         ),
         "the longest interval of a recording": (
             in_turn,
