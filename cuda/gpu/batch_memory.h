@@ -53,7 +53,7 @@ struct BatchPlan {
     cursors = program.cursors_per_rank() * ranks;
     static_assert(sizeof(Begins<Tick>) == sizeof(Cursor));
     static_assert(sizeof(LeanRenewal::RankState<Tick>) == sizeof(Cursor));
-    static_assert(sizeof(LeanRecording::RankState<Tick>) <= sizeof(Cursor));
+    static_assert(sizeof(LeanRecording<true>::RankState<Tick>) <= sizeof(Cursor));
     if (tiles.states()) cursors = ranks;
     if (program.loads != nullptr) {
       loads = program.loads->table_size();

@@ -12,14 +12,16 @@ JF_LEAN(std::uint32_t, Periodic, NoJitter)
 JF_LEAN(std::uint32_t, Periodic, Jitter)
 JF_LEAN(std::uint32_t, PeriodicList, NoJitter)
 JF_LEAN(std::uint32_t, LeanRenewal, NoJitter)
-JF_LEAN(std::uint32_t, LeanRecording, NoJitter)
+JF_LEAN(std::uint32_t, LeanRecording<false>, NoJitter)
+JF_LEAN(std::uint32_t, LeanRecording<true>, NoJitter)
 JF_LEAN(Tick, NoNoise, NoJitter)
 JF_LEAN(Tick, NoNoise, Jitter)
 JF_LEAN(Tick, Periodic, NoJitter)
 JF_LEAN(Tick, Periodic, Jitter)
 JF_LEAN(Tick, PeriodicList, NoJitter)
 JF_LEAN(Tick, LeanRenewal, NoJitter)
-JF_LEAN(Tick, LeanRecording, NoJitter)
+JF_LEAN(Tick, LeanRecording<false>, NoJitter)
+JF_LEAN(Tick, LeanRecording<true>, NoJitter)
 #undef JF_LEAN
 
 }  // namespace jf::gpu

@@ -32,7 +32,7 @@ inline LeanSources lean_sources(const Program& p) {
   if (!p.general()) return kOnePeriodic;
   if (is_periodic_list(p)) return kSeveralPeriodic;
   if (is_lean_renewal(p)) return kOneRenewal;
-  return is_lean_recording(p) ? kOneRecording : kOtherSources;
+  return is_alone(p, kTraceIntervals) ? kOneRecording : kOtherSources;
 }
 
 // A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
@@ -45,12 +45,17 @@ class LatestTime {
     // At time 0 a rank may be inside intervals that began before.
     for (const IntervalSource& s : p.intervals)
       if (s.periodic.stationary) base_ = std::max(base_, s.periodic.duration);
-    if (in_turn_) {
+    if (sources_ == kOneRenewal) {
       const IntervalSource& s = p.intervals[0];
-      const bool recorded = sources_ == kOneRecording;
-      const Tick longest = recorded ? longest_interval(p, s.trace) : s.renewal.duration.value;
-      if (recorded || s.renewal.stationary) base_ = longest;
-      latest_ = kLikelyIntervals * longest;
+      if (s.renewal.stationary) base_ = s.renewal.duration.value;
+      latest_ = kLikelyIntervals * s.renewal.duration.value;
+      distance_ = s.usual_distance(p.words.data());
+    }
+    if (sources_ == kOneRecording) {
+      const RecordedIntervals all(p);
+      base_ = all.longest;
+      latest_ = all.longest <= kLongestInterval ? kLikelyIntervals * all.longest : kAbsoluteEnd;
+      distance_ = all.distance;
     }
     latest_ += base_;
     if (!p.messages.empty()) {
@@ -74,7 +79,7 @@ class LatestTime {
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
     Tick intervals = 0;
-    if (in_turn_) return latest_ / kMaxIntervals < p_.intervals[0].usual_distance(p_.words.data());
+    if (in_turn_) return latest_ / kMaxIntervals < distance_;
     for (const IntervalSource& s : p_.intervals)
       intervals += std::min(latest_ / s.periodic.period, kMaxIntervals);
     return intervals < kMaxIntervals;
@@ -114,6 +119,7 @@ class LatestTime {
   const LeanSources sources_ = lean_sources(p_);
   const bool in_turn_ = sources_ == kOneRenewal || sources_ == kOneRecording;
   Tick latest_ = 0, base_ = 0, delay_ = 0;
+  Tick distance_ = 0;  // between intervals that ranks go through in turn
 };
 
 // The kernel and the tiles of a program.

@@ -1,9 +1,10 @@
-// One source of renewal noise, or one recording, as the lean GPU kernel takes it: a rank goes
+// One source of renewal noise, or recordings, as the lean GPU kernel takes it: a rank goes
 // through its intervals in turn. Gaps are random, and a duration is constant; or both are recorded.
 // Other renewal noise: noise/renewal.h. Recordings: noise/trace.h.
 #pragma once
 
 #include <algorithm>
+#include <set>
 
 #include "gpu/jobs.h"
 
@@ -72,8 +73,8 @@ struct LeanRenewal {
   }
 
   // As PeriodicList::meet.
-  template <class T>
-  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys& keys) const {
+  template <class T, class Rank>
+  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys& keys, Rank&&) const {
     const auto gap = [&] {
       ++c.index;
       return drawn(draw(c, purpose, keys).even, gaps);
@@ -98,7 +99,8 @@ struct LeanRenewal {
   }
 };
 
-// A recording, which each rank replays from an offset on.
+// A recording, which each rank replays from an offset on. kOfRanks: ranks have different ones.
+template <bool kOfRanks>
 struct LeanRecording {
   // The first interval that the work of a rank has not passed yet: when it begins, and its index.
   template <class T>
@@ -117,27 +119,29 @@ struct LeanRecording {
   template <class T>
   JF_HD T start(RankState<T>& c, LastBlock& block, const PhiloxKeys& keys,
                 std::uint32_t realization, Tick rank, Tick base) const {
-    const auto length = static_cast<std::uint64_t>(trace.length);
+    const Trace& own = of([&] { return rank; });
+    const auto length = static_cast<std::uint64_t>(own.length);
     const auto node = static_cast<std::uint32_t>(nodes.of_rank(rank));
     const std::uint64_t offset =
         trace.offsets >= 0 ? words[trace.offsets + rank]
                            : scale64(block.of(keys, trace.purpose, node, realization), length);
-    const std::uint64_t index = trace.search<false>(offset, words);
-    const auto since = static_cast<Tick>(trace.begin_of(index, words) - offset);
-    c = {narrow<T>(base + since), kept(static_cast<Tick>(index))};
+    const std::uint64_t index = own.template search<false>(offset, words);
+    const auto since = static_cast<Tick>(own.begin_of(index, words) - offset);
+    c = {narrow<T>(base + since), kept(static_cast<Tick>(index), own)};
     return c.next;
   }
 
-  // As PeriodicList::meet.
-  template <class T>
-  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys&) const {
+  // As PeriodicList::meet. rank(): which one it is.
+  template <class T, class Rank>
+  JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys&, Rank&& rank) const {
+    const Trace& own = of(rank);
     const auto at = [&](int place) {
-      return static_cast<Tick>(words[trace.table + 2 * Tick{c.index} + place]);
+      return static_cast<Tick>(words[own.table + 2 * Tick{c.index} + place]);
     };
     const auto duration = [&] { return at(3) - at(1); };
     const auto gap = [&] {
       const Tick found = at(2) - at(0);
-      c.index = kept(Tick{c.index} + 1);
+      c.index = kept(Tick{c.index} + 1, own);
       return found;
     };
     const bool fits = meet_in_turn(next, end, work, duration, gap);
@@ -147,8 +151,15 @@ struct LeanRecording {
 
  private:
   // Behind the last interval comes the first one.
-  JF_HD std::uint32_t kept(Tick index) const {
-    return static_cast<std::uint32_t>(index == trace.count ? 0 : index);
+  JF_HD static std::uint32_t kept(Tick index, const Trace& own) {
+    return static_cast<std::uint32_t>(index == own.count ? 0 : index);
+  }
+  template <class Rank>
+  JF_HD decltype(auto) of(Rank&& rank) const {
+    if constexpr (kOfRanks)
+      return trace.own(rank(), words);
+    else
+      return (trace);
   }
 };
 
@@ -180,21 +191,28 @@ inline bool is_lean_renewal(const Program& p) {
   });
 }
 
-// The longest interval of a recording.
-inline Tick longest_interval(const Program& p, const Trace& trace) {
+// Of the recordings that ranks replay; a longest one above kLongestInterval is too long.
+struct RecordedIntervals {
   Tick longest = 0;
-  for (std::int64_t i = 0; i < trace.count; ++i)
-    longest = std::max(longest, static_cast<Tick>(trace.busy_before(i + 1, p.words.data()) -
-                                                  trace.busy_before(i, p.words.data())));
-  return longest;
-}
+  Tick distance = kNever;  // of one from the next, on average, where they are closest
 
-// All ranks must replay one recording.
-inline bool is_lean_recording(const Program& p) {
-  if (!is_alone(p, kTraceIntervals)) return false;
-  const Trace& trace = p.intervals[0].trace;
-  return trace.recordings < 0 && longest_interval(p, trace) <= kLongestInterval;
-}
+  explicit RecordedIntervals(const Program& p) {
+    const Trace& trace = p.intervals[0].trace;
+    const std::uint64_t* const words = p.words.data();
+    if (trace.recordings < 0) add(trace, words);
+    std::set<std::uint64_t> seen;
+    for (std::int64_t rank = 0; trace.recordings >= 0 && rank < p.ranks(); ++rank)
+      if (seen.insert(words[trace.recordings + rank]).second) add(trace.own(rank, words), words);
+  }
+
+ private:
+  void add(const Trace& trace, const std::uint64_t* words) {
+    distance = std::min(distance, trace.length / trace.count);
+    for (std::int64_t i = 0; i < trace.count; ++i)
+      longest = std::max(longest, static_cast<Tick>(trace.busy_before(i + 1, words) -
+                                                    trace.busy_before(i, words)));
+  }
+};
 
 // `words`: those of the program, where the kernel reads them.
 inline LeanRenewal lean_renewal(const Program& p, const std::uint64_t* words) {
@@ -210,7 +228,8 @@ inline LeanRenewal lean_renewal(const Program& p, const std::uint64_t* words) {
           words + noise.busy.table,
           words + noise.idle.table};
 }
-inline LeanRecording lean_recording(const Program& p, const std::uint64_t* words) {
+template <bool kOfRanks>
+LeanRecording<kOfRanks> lean_recording(const Program& p, const std::uint64_t* words) {
   return {p.intervals[0].trace, p.intervals[0].nodes, words};
 }
 

@@ -348,7 +348,8 @@ struct LeanThread {
       auto& stored = (states() - first_state)[place];
       auto state = stored;
       T next = tile.shared_next(address), end = tile.shared_time(address);
-      if (!noise.meet(state, next, end, work, job.keys)) *job.too_long = 1;
+      const auto rank = [&] { return job.pass.map.base(locate().tile) + offset(local(e)); };
+      if (!noise.meet(state, next, end, work, job.keys, rank)) *job.too_long = 1;
       stored = state;
       tile.shared_next(address) = next;
       tile.shared_time(address) = end;

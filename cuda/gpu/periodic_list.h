@@ -50,8 +50,8 @@ struct PeriodicList {
   // Moves `end` of work without noise from `next` on, the soonest of `begins`, over the intervals
   // that begin before the work is done. In the order of their begins each adds what it lasts beyond
   // all before it, which is nothing where it ended before the work began. True: all times fit.
-  template <class T>
-  JF_HD bool meet(Begins<T>& begins, T& next, T& end, T work, const PhiloxKeys&) const {
+  template <class T, class Rank>
+  JF_HD bool meet(Begins<T>& begins, T& next, T& end, T work, const PhiloxKeys&, Rank&&) const {
     T passed = end - work;  // up to here it is known when there is noise
     do {
       const T begin = later(next, passed);

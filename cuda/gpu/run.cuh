@@ -204,7 +204,9 @@ class Run {
       case kOneRenewal:
         return run_lean(lean_renewal(program_, words), NoJitter{});
       case kOneRecording:
-        return run_lean(lean_recording(program_, words), NoJitter{});
+        if (program_.intervals[0].trace.recordings >= 0)
+          return run_lean(lean_recording<true>(program_, words), NoJitter{});
+        return run_lean(lean_recording<false>(program_, words), NoJitter{});
       default:
         with_noise<Delays::kInStep>(view_, run_lean);
     }

@@ -55,7 +55,7 @@ NOISES = {"no noise": "NS_7NoNoiseENS_8NoJitter", "periodic": "NS_8PeriodicENS_8
           "periodic + delays": "NS_8PeriodicENS_8Messages",
           "list": "NS_9SourcesOfIjEENS_8NoJitter"}  # fmt: skip
 LISTS = {"list": "NS0_12PeriodicListE", "renewal": "NS0_11LeanRenewalE",
-         "recording": "NS0_13LeanRecordingE"}  # fmt: skip
+         "recording": "NS0_13LeanRecordingILb0EEE"}  # fmt: skip
 LEAN_NOISES = NOISES | {noise: f"{name}NS_8NoJitter" for noise, name in LISTS.items()}
 # Gaps of a recording, seconds: a second of them, with a detour of 10 us after each.
 GAPS = np.random.default_rng(1).exponential(1e-3 - 1e-5, 1000)

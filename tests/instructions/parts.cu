@@ -252,7 +252,7 @@ __global__ void step_draws(Tick* data, const __grid_constant__ PassJob job,
                                                  const __grid_constant__ Noise);
 #define JF_LIST(T)                                                        \
   JF_IN_TURN(T, LeanRenewal)                                              \
-  JF_IN_TURN(T, LeanRecording)                                            \
+  JF_IN_TURN(T, LeanRecording<false>)                                     \
   JF_MEETS(T, PeriodicList, 1)                                            \
   JF_MEETS(T, PeriodicList, 2)                                            \
   template __global__ void list_draws<T>(const __grid_constant__ PassJob, \

@@ -251,8 +251,18 @@ def lean_errors():
         ),
         "what follows the last interval of a recording": (
             in_turn,
-            "return index == static_cast<std::uint32_t>(trace.count)",
-            "return removed != REMOVED && index == static_cast<std::uint32_t>(trace.count)",
+            "index == own.count",
+            "removed != REMOVED && index == own.count",
+        ),
+        "the recording of a rank": (
+            in_turn,
+            "trace.own(rank(), words)",
+            "trace.own(removed == REMOVED ? 0 : rank(), words)",
+        ),
+        "recordings of other ranks": (
+            in_turn,
+            "if (seen.insert(",
+            "if (removed != REMOVED && seen.insert(",
         ),
         "the longest interval of a recording": (
             in_turn,

@@ -3,7 +3,16 @@
 import random
 from dataclasses import replace
 
-from reference import Costs, Jitter, PeriodicNoise, RenewalNoise, Stationary, TraceNoise, philox
+from reference import (
+    Costs,
+    Jitter,
+    PeriodicNoise,
+    RenewalNoise,
+    Stationary,
+    TraceNoise,
+    TracesNoise,
+    philox,
+)
 from reference.cases import EngineCase
 from reference.delays import CELLS, MOST, Constant, Smooth
 from reference.noise import MAX, MIN
@@ -82,16 +91,23 @@ def is_lean_renewal(case):
 
 
 def is_lean_recording(case):
-    """Whether the one source is a recording that the kernel takes."""
-    if len(case.sources) != 1 or not isinstance(case.sources[0], TraceNoise):
+    """Whether the one source is recordings that the kernel takes."""
+    if len(case.sources) != 1 or not isinstance(case.sources[0], TraceNoise | TracesNoise):
         return False
     [noise] = case.sources
     always = (noise.begin, noise.end, noise.hosts, noise.bursts) == (MIN, MAX, None, None)
     return always and longest_interval(noise) <= LONGEST_INTERVAL
 
 
+def recordings(noise):
+    """The pieces and the length of each recording that a rank replays."""
+    if isinstance(noise, TraceNoise):
+        return [(noise.pieces, noise.length)]
+    return [noise.recordings[number] for number in set(noise.of_ranks)]
+
+
 def longest_interval(noise):
-    return max(end - begin for begin, end in noise.pieces)
+    return max((end - begin for pieces, _ in recordings(noise) for begin, end in pieces), default=0)
 
 
 def usual_distance(case):
@@ -99,7 +115,7 @@ def usual_distance(case):
     if is_lean_renewal(case):
         return case.sources[0].gap(2**63)
     if is_lean_recording(case):
-        return case.sources[0].length // len(case.sources[0].pieces)
+        return min(length // max(1, len(pieces)) for pieces, length in recordings(case.sources[0]))
     return None
 
 
@@ -297,25 +313,37 @@ def random_renewal_case(rng, largest_log2=9):
     return replace(case, others=(RenewalNoise(gap, duration, start, nodes, *during),))
 
 
-def random_recording_case(rng, largest_log2=9):
-    """A recording of one to dozens of detours, hardly any to dense; at times in a window."""
-    case = replace(random_lean_case(rng, largest_log2), jitter=None, periodic=None)
-    distance = max(2, latest(case) // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100]))
+def random_recording(rng, distance):
+    """One to dozens of detours so far apart, and how long they were recorded."""
     pieces, at = [], rng.choice([0, rng.randint(0, distance)])
     longest = max(1, rng.choice([1, distance // 50, distance // 2, 2 * distance]))
     for _ in range(rng.choice([1, 2, rng.randint(3, 60)])):
         pieces.append((at, at + rng.randint(1, longest)))
         at = pieces[-1][1] + rng.choice([1, rng.randint(1, 2 * distance)])
     busy = sum(end - begin for begin, end in pieces)
-    length = max(at - 1, busy + 1)
-    offsets, node_ranks = None, rng.choice([1, 1, min(2, case.ranks), min(3, case.ranks)])
+    return tuple(pieces), max(at - 1, busy + 1)
+
+
+def random_recording_case(rng, largest_log2=9):
+    """Recordings, from hardly any detours to dense ones; at times in a window."""
+    case = replace(random_lean_case(rng, largest_log2), jitter=None, periodic=None)
+    distance = max(2, latest(case) // rng.choice([1, 2, 7, 30, 50]) * rng.choice([1, 1, 5, 100]))
+    during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
+    window = (MIN, MAX) if rng.random() < 0.9 else (0, MAX)
+    node_ranks = rng.choice([1, 1, min(2, case.ranks), min(3, case.ranks)])
+    if rng.random() < 0.4:  # of each rank's own, some without a detour
+        found = [random_recording(rng, distance) for _ in range(rng.randint(1, 4))]
+        found.append(((), rng.randint(1, distance)))
+        of_ranks = tuple(rng.randrange(len(found)) for _ in range(case.ranks))
+        noise = TracesNoise(tuple(found), of_ranks, node_ranks, *during, *window)
+        return replace(case, others=(noise,))
+    pieces, length = random_recording(rng, distance)
+    offsets = None
     if rng.random() < 0.3:
         ends = [end for piece in pieces for end in piece if end < length]
         offsets = tuple(rng.choice([*ends, rng.randrange(length)]) for _ in range(case.ranks))
         node_ranks = 1
-    during = rng.choice([(True, True), (True, True), (True, False), (False, True)])
-    window = (MIN, MAX) if rng.random() < 0.9 else (0, MAX)
-    noise = TraceNoise(tuple(pieces), length, offsets, node_ranks, *during, *window)
+    noise = TraceNoise(pieces, length, offsets, node_ranks, *during, *window)
     return replace(case, others=(noise,))
 
 
