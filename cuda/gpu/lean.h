@@ -56,6 +56,7 @@ class LatestTime {
       base_ = all.longest;
       latest_ = all.longest <= kLongestInterval ? kLikelyIntervals * all.longest : kAbsoluteEnd;
       distance_ = all.distance;
+      crowd_ = all.crowd;
     }
     latest_ += base_;
     if (!p.messages.empty()) {
@@ -79,7 +80,7 @@ class LatestTime {
   Tick base() const { return base_; }  // what is added to all times, so that none is negative
   bool meets_few_intervals() const {
     Tick intervals = 0;
-    if (in_turn_) return latest_ / kMaxIntervals < distance_;
+    if (in_turn_) return latest_ / kMaxIntervals < distance_ && latest_ <= crowd_;
     for (const IntervalSource& s : p_.intervals)
       intervals += std::min(latest_ / s.periodic.period, kMaxIntervals);
     return intervals < kMaxIntervals;
@@ -119,7 +120,7 @@ class LatestTime {
   const LeanSources sources_ = lean_sources(p_);
   const bool in_turn_ = sources_ == kOneRenewal || sources_ == kOneRecording;
   Tick latest_ = 0, base_ = 0, delay_ = 0;
-  Tick distance_ = 0;  // between intervals that ranks go through in turn
+  Tick distance_ = 0, crowd_ = kNever;  // of intervals that ranks go through in turn
 };
 
 // The kernel and the tiles of a program.

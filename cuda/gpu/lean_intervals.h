@@ -4,7 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include "gpu/jobs.h"
 
@@ -163,6 +163,8 @@ struct LeanRecording {
   }
 };
 
+// No rank should meet more intervals of a recording in turn; other kernels search.
+constexpr std::int64_t kMostInTurn = 1024;
 // A duration of at most this is added to times without care.
 constexpr Tick kLongestInterval = Tick{1} << 40;
 
@@ -195,12 +197,13 @@ inline bool is_lean_renewal(const Program& p) {
 struct RecordedIntervals {
   Tick longest = 0;
   Tick distance = kNever;  // of one from the next, on average, where they are closest
+  Tick crowd = kNever;     // the shortest time in which kMostInTurn of them begin
 
   explicit RecordedIntervals(const Program& p) {
     const Trace& trace = p.intervals[0].trace;
     const std::uint64_t* const words = p.words.data();
     if (trace.recordings < 0) add(trace, words);
-    std::set<std::uint64_t> seen;
+    std::unordered_set<std::uint64_t> seen;
     for (std::int64_t rank = 0; trace.recordings >= 0 && rank < p.ranks(); ++rank)
       if (seen.insert(words[trace.recordings + rank]).second) add(trace.own(rank, words), words);
   }
@@ -211,6 +214,9 @@ struct RecordedIntervals {
     for (std::int64_t i = 0; i < trace.count; ++i)
       longest = std::max(longest, static_cast<Tick>(trace.busy_before(i + 1, words) -
                                                     trace.busy_before(i, words)));
+    for (std::int64_t i = kMostInTurn; i < trace.count; ++i)
+      crowd = std::min(crowd, static_cast<Tick>(trace.begin_of(i, words) -
+                                                trace.begin_of(i - kMostInTurn, words)));
   }
 };
 

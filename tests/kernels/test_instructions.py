@@ -184,5 +184,5 @@ def test_the_page_on_kernels_has_the_limits(limits):
 def test_no_access_of_the_lean_kernel_is_generic_or_local(limits):
     """The kernels that are near the limit of the card: the others' limits go down to this."""
     lean = {name: row for name, row in limits["kernels"].items() if name.startswith("lean_kernel")}
-    assert len(lean) == 14
+    assert len(lean) == 16
     assert all(row["generic"] == row["local"] == 0 for row in lean.values())

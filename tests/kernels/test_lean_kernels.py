@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from reference import Costs, Jitter, PeriodicNoise
+from reference import Costs, Jitter, PeriodicNoise, TraceNoise
 from reference.cases import EngineCase
 from support.emulated_kernels import (
     LEAN32,
@@ -29,6 +29,7 @@ from support.emulated_kernels import (
 from support.kernel_cases import NOISES, PERIODIC, PROGRAMS, make
 from support.kernel_mutants import lean_errors, mutants_once, numbers
 from support.lean_cases import (
+    IN_TURN,
     LIMIT32,
     at_the_edge,
     gap_in_the_tail,
@@ -116,6 +117,16 @@ def test_what_is_too_long_for_32_bits_is_run_again(kernels, at_the_edge):
 def launches(kernels, run):
     [found] = execute(kernels, [run.text()])
     return int(found.split()[1])
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_detours_that_crowd(kernels, over):
+    """Where a thousand detours are met in turn, a search finds the one that work ends before."""
+    pieces = tuple((2 * i, 2 * i + 1) for i in range(IN_TURN + 1))
+    noise = TraceNoise(pieces, 10**9, (0,) * 16)
+    case = EngineCase(4, Costs(0, 0, 507, 0, work=3 + over, forward=0), others=(noise,))
+    assert latest(case) == 2 * IN_TURN + over
+    assert check(kernels, [Run(case, count=4)]) == [STEPS if over else LEAN32]
 
 
 @pytest.mark.parametrize("most", [LEAN64, LEAN32])

@@ -21,6 +21,7 @@ from support.kernel_cases import smooth
 
 LIMIT32, FEW = 2**31, 64  # cuda/gpu: kRelativeEnd, kMaxIntervals
 LISTED = 4  # kMostListed
+IN_TURN = 1024  # kMostInTurn
 LIKELY, LONGEST_INTERVAL = 16, 2**40  # kLikelyIntervals; of gpu/lean_intervals.h
 LONGEST = 2**61  # longer times are none of the engine's
 
@@ -110,6 +111,12 @@ def longest_interval(noise):
     return max((end - begin for pieces, _ in recordings(noise) for begin, end in pieces), default=0)
 
 
+def crowd(noise):
+    """The shortest time in which so many detours begin that the kernel should not go through."""
+    return min((pieces[i][0] - pieces[i - IN_TURN][0] for pieces, _ in recordings(noise)
+                for i in range(IN_TURN, len(pieces))), default=MAX)  # fmt: skip
+
+
 def usual_distance(case):
     """From an interval to the next, of renewal noise or a recording; else None."""
     if is_lean_renewal(case):
@@ -134,6 +141,8 @@ def kernel(case, most=2, bits=30):
     if case.after and case.cycles > 1:
         return 0
     if distance is not None and latest(case) // FEW >= distance:
+        return 0
+    if is_lean_recording(case) and latest(case) > crowd(case.sources[0]):
         return 0
     if latest(case) >= LONGEST or sum(latest(case) // noise.period for noise in noises) >= FEW:
         return 0
