@@ -1,6 +1,6 @@
-// One source of renewal noise, or recordings, as the lean GPU kernel takes it: a rank goes
-// through its intervals in turn. Gaps are random, and a duration is constant; or both are recorded.
-// Other renewal noise: noise/renewal.h. Recordings: noise/trace.h.
+// Renewal noise or recordings in the lean GPU kernel, where a rank goes through intervals in turn.
+// Gaps are random, and the duration is constant; or both are recorded. Other renewal noise is in
+// noise/renewal.h, and how recordings are stored in noise/trace.h.
 #pragma once
 
 #include <algorithm>
