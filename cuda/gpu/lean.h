@@ -15,8 +15,8 @@ namespace jf::gpu {
 
 // No rank may meet more intervals in the lean kernel, which walks from interval to interval.
 constexpr Tick kMaxIntervals = 64;
-// Hardly any time has so many intervals in it, of renewal noise or the longest of a recording; else
-// its batch is run again.
+// Hardly any time is longer by more than so many intervals of renewal noise, or the longest ones of
+// recordings. One that has more than 32 bits is found, and its batch is run again with 64.
 constexpr Tick kLikelyIntervals = 16;
 constexpr Tick kAbsoluteEnd = Tick{1} << 61;
 
@@ -25,14 +25,14 @@ enum LeanSources {
   kOnePeriodic,  // or none
   kSeveralPeriodic,
   kOneRenewal,
-  kOneRecording,
-  kOtherSources,  // it may not
+  kRecordings,  // one, or one for each rank
+  kNotLean,
 };
 inline LeanSources lean_sources(const Program& p) {
   if (!p.general()) return kOnePeriodic;
   if (is_periodic_list(p)) return kSeveralPeriodic;
   if (is_lean_renewal(p)) return kOneRenewal;
-  return is_alone(p, kTraceIntervals) ? kOneRecording : kOtherSources;
+  return is_alone(p, kTraceIntervals) ? kRecordings : kNotLean;
 }
 
 // A bound of all times of a program of the lean kernel: that of a rank which at each step waits for
@@ -51,7 +51,7 @@ class LatestTime {
       latest_ = kLikelyIntervals * s.renewal.duration.value;
       distance_ = s.usual_distance(p.words.data());
     }
-    if (sources_ == kOneRecording) {
+    if (sources_ == kRecordings) {
       const RecordedIntervals all(p);
       base_ = all.longest;
       latest_ = all.longest <= kLongestInterval ? kLikelyIntervals * all.longest : kAbsoluteEnd;
@@ -118,7 +118,7 @@ class LatestTime {
 
   const Program& p_;
   const LeanSources sources_ = lean_sources(p_);
-  const bool in_turn_ = sources_ == kOneRenewal || sources_ == kOneRecording;
+  const bool in_turn_ = sources_ == kOneRenewal || sources_ == kRecordings;
   Tick latest_ = 0, base_ = 0, delay_ = 0;
   Tick distance_ = 0, crowd_ = kNever;  // of intervals that ranks go through in turn
 };
@@ -129,18 +129,18 @@ struct TilePlan {
   PlanLimits limits;
   std::int64_t shared_bytes = 0;  // limit of a block
   LeanNoise lean{};
-  LeanSources sources = kOtherSources;  // of the lean kernel
+  LeanSources sources = kNotLean;  // of the lean kernel
 
-  bool states() const { return sources != kOnePeriodic && sources != kOtherSources; }  // of ranks
+  bool states() const { return sources != kOnePeriodic && sources != kNotLean; }  // of ranks
   // Whether a time may be too long for the kernel, see meet_in_turn.
-  bool uncertain() const { return sources == kOneRenewal || sources == kOneRecording; }
+  bool uncertain() const { return sources == kOneRenewal || sources == kRecordings; }
 
   // Of the lean kernel. A longer period has the same effect: the next interval is beyond all times.
   Tick longest_period() const { return kernel == kLean32 ? kRelativeEnd : kAbsoluteEnd; }
 };
 
 inline TileKernel best_kernel(const Program& p, const LatestTime& latest, TileKernel limit) {
-  if (latest.sources() == kOtherSources) return kStepKernel;
+  if (latest.sources() == kNotLean) return kStepKernel;
   if (p.has_busy()) return kStepKernel;
   if (p.has_message_passes()) return kStepKernel;  // message passes read its format of state
   // If times go back, a rank meets intervals again that had ended.

@@ -12,11 +12,13 @@ namespace jf::gpu {
 
 // Moves `end` of work without noise over the intervals that begin before the work is done, the
 // first of them at `next`, and `next` behind them. duration() tells how long it lasts, gap() how
-// long it is from there to the one that follows. They may be as close as one likes, so no bound of
-// times is certain. False: the time is too long for 32 bits, and no result of the batch is of use.
+// long it is from there to the one that follows. Intervals may follow each other as closely as they
+// like, so no bound of times is certain. False: the time is too long for 32 bits, and no result of
+// the batch is of use.
 template <class T, class Duration, class Gap>
 JF_HD bool meet_in_turn(T& next, T& end, T work, Duration&& duration, Gap&& gap) {
-  const auto since = static_cast<Tick>(end - work);  // of intervals, what ended before adds nothing
+  // When the work began: what of an interval is earlier delays nothing.
+  const auto since = static_cast<Tick>(end - work);
   Tick begin = static_cast<Tick>(next), done = static_cast<Tick>(end);
   bool fits = true;
   do {
@@ -127,7 +129,7 @@ struct LeanRecording {
                            : scale64(block.of(keys, trace.purpose, node, realization), length);
     const std::uint64_t index = own.template search<false>(offset, words);
     const auto since = static_cast<Tick>(own.begin_of(index, words) - offset);
-    c = {narrow<T>(base + since), kept(static_cast<Tick>(index), own)};
+    c = {narrow<T>(base + since), wrapped(static_cast<Tick>(index), own)};
     return c.next;
   }
 
@@ -135,13 +137,15 @@ struct LeanRecording {
   template <class T, class Rank>
   JF_HD bool meet(RankState<T>& c, T& next, T& end, T work, const PhiloxKeys&, Rank&& rank) const {
     const Trace& own = of(rank);
+    // 0, 1: the idle and the busy time before the interval; 2, 3: those before the one that
+    // follows.
     const auto at = [&](int place) {
       return static_cast<Tick>(words[own.table + 2 * Tick{c.index} + place]);
     };
     const auto duration = [&] { return at(3) - at(1); };
     const auto gap = [&] {
       const Tick found = at(2) - at(0);
-      c.index = kept(Tick{c.index} + 1, own);
+      c.index = wrapped(Tick{c.index} + 1, own);
       return found;
     };
     const bool fits = meet_in_turn(next, end, work, duration, gap);
@@ -151,7 +155,7 @@ struct LeanRecording {
 
  private:
   // Behind the last interval comes the first one.
-  JF_HD static std::uint32_t kept(Tick index, const Trace& own) {
+  JF_HD static std::uint32_t wrapped(Tick index, const Trace& own) {
     return static_cast<std::uint32_t>(index == own.count ? 0 : index);
   }
   template <class Rank>
@@ -163,9 +167,10 @@ struct LeanRecording {
   }
 };
 
-// No rank should meet more intervals of a recording in turn; other kernels search.
+// Where more detours than this may end while a rank waits, tile_kernel runs the program: it
+// searches for the next one. (Those that work meets it takes in turn, too.)
 constexpr std::int64_t kMostInTurn = 1024;
-// A duration of at most this is added to times without care.
+// The lean kernel takes no longer intervals, so that a sum of some can not overflow.
 constexpr Tick kLongestInterval = Tick{1} << 40;
 
 // Whether the noise of a program is one source of this kind, which acts on all ranks, always; and
@@ -193,10 +198,11 @@ inline bool is_lean_renewal(const Program& p) {
   });
 }
 
-// Of the recordings that ranks replay; a longest one above kLongestInterval is too long.
+// What LatestTime needs to know of the recordings that ranks replay. Times are without noise: work
+// meets as many intervals as begin in so much of it.
 struct RecordedIntervals {
   Tick longest = 0;
-  Tick distance = kNever;  // of one from the next, on average, where they are closest
+  Tick distance = kNever;  // from an interval to the next, on average, where they are closest
   Tick crowd = kNever;     // the shortest time in which kMostInTurn of them begin
 
   explicit RecordedIntervals(const Program& p) {
@@ -210,13 +216,17 @@ struct RecordedIntervals {
 
  private:
   void add(const Trace& trace, const std::uint64_t* words) {
-    distance = std::min(distance, trace.length / trace.count);
+    distance = std::min(distance, trace.idle / trace.count);
     for (std::int64_t i = 0; i < trace.count; ++i)
       longest = std::max(longest, static_cast<Tick>(trace.busy_before(i + 1, words) -
                                                     trace.busy_before(i, words)));
-    for (std::int64_t i = kMostInTurn; i < trace.count; ++i)
-      crowd = std::min(crowd, static_cast<Tick>(trace.begin_of(i, words) -
-                                                trace.begin_of(i - kMostInTurn, words)));
+    const auto begins = [&](std::int64_t i) {
+      const bool repeated = i >= trace.count;
+      const auto idle = static_cast<Tick>(trace.idle_before(repeated ? i - trace.count : i, words));
+      return repeated ? idle + trace.idle : idle;
+    };
+    for (std::int64_t i = 0; trace.count > kMostInTurn && i < trace.count; ++i)
+      crowd = std::min(crowd, begins(i + kMostInTurn) - begins(i));
   }
 };
 

@@ -203,7 +203,7 @@ class Run {
         return run_lean(periodic_list(program_, words, plan_.tiles.longest_period()), NoJitter{});
       case kOneRenewal:
         return run_lean(lean_renewal(program_, words), NoJitter{});
-      case kOneRecording:
+      case kRecordings:
         if (program_.intervals[0].trace.recordings >= 0)
           return run_lean(lean_recording<true>(program_, words), NoJitter{});
         return run_lean(lean_recording<false>(program_, words), NoJitter{});

@@ -68,8 +68,8 @@ struct Trace {
     if constexpr (sizeof(U) > sizeof(std::uint64_t)) {
       return first_above(words + table, range.even, range.odd, t, kIdle);
     } else {
-      // Twice or so: a cell has a few intervals on average. But these may crowd. Indices have 32
-      // bits, of which a GPU takes one instruction in place of two.
+      // Twice or so: a cell has a few intervals on average. But these may crowd. Indices are below
+      // 2^31: in 32 bits no sum overflows, and a GPU needs one instruction in place of two.
       auto i = static_cast<std::uint32_t>(range.even), end = static_cast<std::uint32_t>(range.odd);
       while (i < end) {
         const std::uint32_t middle = (i + end) >> 1;

@@ -37,6 +37,7 @@ from support.lean_cases import (
     is_list,
     kernel,
     latest,
+    longest_recorded,
     on_the_edge,
     periodic,
     random_lean_case,
@@ -109,7 +110,7 @@ def test_what_is_too_long_for_32_bits_is_run_again(kernels, at_the_edge):
     fits, again = (launches(kernels, run) for run in runs)
     assert (fits, again) == (2, 3)
     # Whole warps; all their statistics.
-    larger = replace(renewal_at_the_edge(1), log2_ranks=8)
+    larger = replace(at_the_edge(1), log2_ranks=8)
     for statistics in ("all", "max"):
         check(kernels, [Run(larger, count=2, statistics=statistics)])
 
@@ -120,12 +121,19 @@ def launches(kernels, run):
 
 
 @pytest.mark.parametrize("over", [0, 1])
+def test_the_longest_detour(kernels, over):
+    assert check(kernels, [Run(longest_recorded(over), count=4)]) == [STEPS if over else LEAN64]
+
+
+@pytest.mark.parametrize("over", [0, 1])
 def test_detours_that_crowd(kernels, over):
-    """Where a thousand detours are met in turn, a search finds the one that work ends before."""
-    pieces = tuple((2 * i, 2 * i + 1) for i in range(IN_TURN + 1))
-    noise = TraceNoise(pieces, 10**9, (0,) * 16)
-    case = EngineCase(4, Costs(0, 0, 507, 0, work=3 + over, forward=0), others=(noise,))
-    assert latest(case) == 2 * IN_TURN + over
+    """Where a thousand detours may end while a rank waits, also at the end of the recording."""
+    half = IN_TURN // 2
+    first = [(2 * i, 2 * i + 1) for i in range(half)]
+    last = [(10**9 - 2 * i, 10**9 - 2 * i + 1) for i in range(half + 1, 0, -1)]
+    noise = TraceNoise((*first, *last), 10**9, (0,) * 16)
+    case = EngineCase(4, Costs(0, 0, 251, 0, work=3 + over, forward=0), others=(noise,))
+    assert latest(case) == IN_TURN + over
     assert check(kernels, [Run(case, count=4)]) == [STEPS if over else LEAN32]
 
 

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from reference import (
     Costs,
@@ -112,9 +113,16 @@ def longest_interval(noise):
 
 
 def crowd(noise):
-    """The shortest time in which so many detours begin that the kernel should not go through."""
-    return min((pieces[i][0] - pieces[i - IN_TURN][0] for pieces, _ in recordings(noise)
-                for i in range(IN_TURN, len(pieces))), default=MAX)  # fmt: skip
+    """The shortest time without noise in which too many detours begin to go through in turn."""
+    shortest = MAX
+    for pieces, length in recordings(noise):
+        gaps = [begin - end for (_, end), (begin, _) in pairwise(pieces)] if pieces else []
+        idle = length - sum(end - begin for begin, end in pieces)
+        before = list(accumulate([pieces[0][0], *gaps])) if pieces else []
+        before += [time + idle for time in before]
+        if len(pieces) > IN_TURN:
+            shortest = min(shortest, *(before[i + IN_TURN] - before[i] for i in range(len(pieces))))
+    return shortest
 
 
 def usual_distance(case):
@@ -122,7 +130,8 @@ def usual_distance(case):
     if is_lean_renewal(case):
         return case.sources[0].gap(2**63)
     if is_lean_recording(case):
-        return min(length // max(1, len(pieces)) for pieces, length in recordings(case.sources[0]))
+        return min((length - sum(end - begin for begin, end in pieces)) // max(1, len(pieces))
+                   for pieces, length in recordings(case.sources[0]))  # fmt: skip
     return None
 
 
@@ -328,10 +337,10 @@ def random_recording(rng, distance):
     longest = max(1, rng.choice([1, distance // 50, distance // 2, 2 * distance]))
     for _ in range(rng.choice([1, 2, rng.randint(3, 60)])):
         pieces.append((at, at + rng.randint(1, longest)))
-        at = pieces[-1][1] + rng.choice([1, rng.randint(1, 2 * distance)])
+        at = pieces[-1][1] + rng.choice([0, 1, rng.randint(1, 2 * distance)])
     # Work goes on half of the time: where nearly none is left, it hardly ends.
     busy = sum(end - begin for begin, end in pieces)
-    return tuple(pieces), max(at - 1, 2 * busy)
+    return tuple(pieces), max(pieces[-1][1], at - 1, 2 * busy)
 
 
 def random_recording_case(rng, largest_log2=9):
@@ -350,11 +359,17 @@ def random_recording_case(rng, largest_log2=9):
     pieces, length = random_recording(rng, distance)
     offsets = None
     if rng.random() < 0.3:
-        ends = [end for piece in pieces for end in piece if end < length]
-        offsets = tuple(rng.choice([*ends, rng.randrange(length)]) for _ in range(case.ranks))
+        bounds = [time for piece in pieces for time in piece if time < length]
+        offsets = tuple(rng.choice([*bounds, rng.randrange(length)]) for _ in range(case.ranks))
         node_ranks = 1
     noise = TraceNoise(pieces, length, offsets, node_ranks, *during, *window)
     return replace(case, others=(noise,))
+
+
+def longest_recorded(over):
+    """A case under a recording with the longest detour that the kernel takes, or a tick longer."""
+    noise = TraceNoise(((0, LONGEST_INTERVAL + over),), 2**46)
+    return EngineCase(4, Costs(3, 5, 1000, 7, work=10**6, forward=0), others=(noise,))
 
 
 def recording_at_the_edge(over):
@@ -365,5 +380,5 @@ def recording_at_the_edge(over):
     assert hits * gap < work <= (hits + 1) * gap
     pieces = tuple((gap + k * (gap + duration), gap + k * (gap + duration) + duration)
                    for k in range(hits))  # fmt: skip
-    noise = TraceNoise(pieces, 2 * LIMIT32, (0,) * 16, in_communication=False)
-    return EngineCase(4, Costs(0, 0, 1, 1, work=work, forward=0), others=(noise,))
+    noise = TraceNoise(pieces, 2 * LIMIT32, (0,) * 256, in_communication=False)
+    return EngineCase(8, Costs(0, 0, 1, 1, work=work, forward=0), others=(noise,))
