@@ -324,6 +324,7 @@ def test_records_of_another_seed_in_a_shared_file(tmp_path, capsys):
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_commands_on_many_cells_answer_soon(tmp_path):
     """Processor time of commands on 2,000 cells, in times of a command that has none.
 

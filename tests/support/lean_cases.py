@@ -338,9 +338,10 @@ def random_recording(rng, distance):
     for _ in range(rng.choice([1, 2, rng.randint(3, 60)])):
         pieces.append((at, at + rng.randint(1, longest)))
         at = pieces[-1][1] + rng.choice([0, 1, rng.randint(1, 2 * distance)])
-    # Work goes on half of the time: where nearly none is left, it hardly ends.
+    # Work goes on half of the time: where nearly none is left, it hardly ends. Where detours crowd,
+    # others are far away: devices go through them one by one.
     busy = sum(end - begin for begin, end in pieces)
-    return tuple(pieces), max(pieces[-1][1], at - 1, 2 * busy)
+    return tuple(pieces), max(at - 1, pieces[-1][1], 2 * busy, len(pieces) * distance // 2)
 
 
 def random_recording_case(rng, largest_log2=9):
