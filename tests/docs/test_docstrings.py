@@ -64,16 +64,18 @@ def test_docstrings_begin_with_a_verb_or_a_noun():
     assert [line for path in files for line in clauses(path)] == []
 
 
+def functions():
+    """Give each function with a docstring: its place, its node, and the first line."""
+    for path in (ROOT / "python").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (doc := ast.get_docstring(node)):
+                yield f"{path}:{node.lineno}", node, doc.splitlines()[0]
+
+
 def test_what_checks_says_so():
     """A check that begins with what it returns ("An int ...") reads as if it made that."""
     verbs = re.compile("(Check|Raise|Return|Refuse|Warn|Fill|Make|Simulate)\\b")
-    checks = [
-        (f"{path}:{node.lineno}", doc.splitlines()[0])
-        for path in (ROOT / "python").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and re.match("_?check", node.name)
-        if (doc := ast.get_docstring(node))
-    ]
+    checks = [(at, line) for at, node, line in functions() if re.match("_?check", node.name)]
     assert len(checks) > 100
     assert [check for check in checks if not verbs.match(check[1])] == []
 
@@ -82,11 +84,9 @@ def test_what_returns_nothing_says_what_it_does():
     """A noun ("The x axis ...") reads as if the function made or returned it."""
     nouns = re.compile(r"(A|An|The|All|Each|Every|No|Some|Its|It|Their|One)\b")
     procedures = [
-        (f"{path}:{node.lineno}", doc.splitlines()[0])
-        for path in (ROOT / "python").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Constant)
-        if node.returns.value is None and (doc := ast.get_docstring(node))
+        (at, line)
+        for at, node, line in functions()
+        if isinstance(node.returns, ast.Constant) and node.returns.value is None
     ]
     assert len(procedures) > 300
     assert [one for one in procedures if nouns.match(one[1])] == []

@@ -116,13 +116,17 @@ def crowd(noise):
     """The shortest time without noise in which too many detours begin to go through in turn."""
     shortest = MAX
     for pieces, length in recordings(noise):
-        gaps = [begin - end for (_, end), (begin, _) in pairwise(pieces)] if pieces else []
-        idle = length - sum(end - begin for begin, end in pieces)
-        before = list(accumulate([pieces[0][0], *gaps])) if pieces else []
-        before += [time + idle for time in before]
-        if len(pieces) > IN_TURN:
-            shortest = min(shortest, *(before[i + IN_TURN] - before[i] for i in range(len(pieces))))
+        if len(pieces) <= IN_TURN:
+            continue
+        gaps = [begin - end for (_, end), (begin, _) in pairwise(pieces)]
+        before = list(accumulate([pieces[0][0], *gaps]))
+        before += [time + idle_time(pieces, length) for time in before]
+        shortest = min(shortest, *(before[i + IN_TURN] - before[i] for i in range(len(pieces))))
     return shortest
+
+
+def idle_time(pieces, length):
+    return length - sum(end - begin for begin, end in pieces)
 
 
 def usual_distance(case):
@@ -130,7 +134,7 @@ def usual_distance(case):
     if is_lean_renewal(case):
         return case.sources[0].gap(2**63)
     if is_lean_recording(case):
-        return min((length - sum(end - begin for begin, end in pieces)) // max(1, len(pieces))
+        return min(idle_time(pieces, length) // max(1, len(pieces))
                    for pieces, length in recordings(case.sources[0]))  # fmt: skip
     return None
 
